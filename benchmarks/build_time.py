@@ -5,8 +5,8 @@
     python3 benchmarks/build_time.py [--build build] [--slowest 10] [--record FILE] [--against benchmarks/results/build-time.json]
 
 Prints one row per folder of sources: objects, seconds (the sum over its commands) and their ratio to the recorded build, then
-the slowest commands. Seconds are wall seconds of commands that share the cores, so only builds on equally quiet machines with
-an empty compiler cache compare. --record writes the table as JSON. A slower build is reported and never a failure.
+the slowest commands. Seconds are wall seconds of commands that share the cores, so only builds on equally idle machines with
+an empty compiler cache are comparable. --record writes the table as JSON. A slower build is reported and is not a failure.
 """
 import argparse
 import json

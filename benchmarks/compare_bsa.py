@@ -5,13 +5,13 @@
     python3 benchmarks/compare_bsa.py [--build build] [--rounds 3] [--threads 2] [--only layer,group_compression,ball,small]
 
 CPU, single precision, inference mode, C = 64, 8 heads, balls of 256, blocks and groups of 8, 4 chosen blocks.
-  layer, group_compression  our whole model of one layer at 65,536 points (embedding, tree order, SwiGLU, head), beside PyTorch's
+  layer, group_compression  the whole model of one layer at 65,536 points (embedding, tree order, SwiGLU, head), beside PyTorch's
                             scaled_dot_product_attention alone over as many keys: timed at 16,384, times 16
-  ball                      our whole model of one layer with the ball branch only, beside PyTorch's ball branch alone, without
+  ball                      the whole model of one layer with the ball branch only, beside PyTorch's ball branch alone, without
                             projections: batched attention with the distance bias as a mask, compiled and not
-  small                     our layer and our own full attention at 1,024 to 16,384 points; no PyTorch
-PyTorch comes from the Python that runs this; ours from a build with -DSURROGATE_BENCHMARKS=ON, 2 threads. Ours and theirs take
-turns: only ratios of such paired runs mean anything.
+  small                     the layer and full attention of libsurrogate at 1,024 to 16,384 points; no PyTorch
+PyTorch comes from the Python that runs this; libsurrogate from a build with -DSURROGATE_BENCHMARKS=ON, 2 threads. The programs
+alternate: only ratios of such paired runs are meaningful.
 """
 import argparse
 import sys
@@ -85,7 +85,7 @@ def main():
                             options.rounds, passes=2)
             else:
                 variant = {"layer": "bsa", "group_compression": "group_compression"}[name]
-                scale = (N / TIMED) ** 2   # so that a pass of the peer stands for one over N keys
+                scale = (N / TIMED) ** 2   # so that a pass of the peer represents one over N keys
                 compare(f"{name}, {N} points; both times / {scale:.0f}",
                         lambda: ours(options.build, "tree_model_bench", f"bsa/{variant}/{N}/", scale), full_attention(), "PyTorch",
                         options.rounds, passes=1)

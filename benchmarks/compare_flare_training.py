@@ -6,10 +6,10 @@
 
 CPU, single precision, N = 50,000 points, C = 64, 8 heads, M = 128. mixer: encode and decode, gradients of queries, keys and
 values; PyTorch's is two calls of scaled_dot_product_attention. block: one block between input and output projections, gradients
-of all weights and of the inputs; neither side has an optimiser. PyTorch runs eager or compiled. It comes from the Python that
-runs this; our programs from a build with -DSURROGATE_BENCHMARKS=ON. Ours and PyTorch's take turns: a machine that is busy for
-a while hits both. Only ratios of such paired runs mean anything: of wall-clock seconds on a quiet machine, of processor
-seconds (all threads) where other programs run too.
+of all weights and of the inputs; neither side has an optimizer. PyTorch runs eager or compiled. It comes from the Python that
+runs this; libsurrogate from a build with -DSURROGATE_BENCHMARKS=ON. The programs alternate: load on the machine
+affects both. Only ratios of such paired runs are meaningful: of wall-clock seconds on an idle machine, of processor
+seconds (all threads) if other programs run too.
 """
 import argparse
 
@@ -20,7 +20,7 @@ N = 50_000
 
 
 def torch_step(name, compiled):
-    """A function that runs one pass forward and backward."""
+    """Returns a function that runs one pass forward and backward."""
     torch.manual_seed(1)
     if name == "mixer":
         inputs = [torch.randn(1, H, n, C // H, requires_grad=True) for n in (M, N, N)]

@@ -7,9 +7,9 @@
 
 CPU, single precision, inference mode, the shape of the published tracking model (3 tables, 8 heads of 24, 4 layers, blocks of 100) with
 random weights. Both are whole networks, from hits to embeddings, sorts and gathers included; the authors' code eager or compiled, the
-faster in one trial each. Ours finds regions once, when it plans; theirs in every call.
-PyTorch, torch_geometric and einops come from the Python that runs this; ours from a build with -DSURROGATE_BENCHMARKS=ON, 2
-threads. Ours and theirs take turns: only ratios of such paired runs mean anything.
+faster in one trial each. libsurrogate finds regions once, during planning; the authors' code in every call.
+PyTorch, torch_geometric and einops come from the Python that runs this; libsurrogate from a build with -DSURROGATE_BENCHMARKS=ON, 2
+threads. The programs alternate: only ratios of such paired runs are meaningful.
 """
 import argparse
 import sys
@@ -29,7 +29,7 @@ SHAPE = {"block_size": 100, "n_hashes": 3, "num_regions": 150, "num_heads": 8, "
 
 
 def hits(n):
-    """x, coords and batch of n hits in a detector of ten layers."""
+    """Returns x, coords and batch of n hits in a detector of ten layers."""
     phi, eta, r = (2 * torch.rand(n) - 1) * torch.pi, 5 * torch.rand(n) - 2.5, 0.03 + 0.1 * torch.randint(0, 10, (n,))
     coords = torch.stack([eta, phi, r, phi / torch.pi, r * torch.sinh(eta), eta], -1)
     return 2 * torch.rand(n, F) - 1, coords, torch.zeros(n, dtype=torch.long)

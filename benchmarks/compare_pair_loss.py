@@ -4,12 +4,12 @@
 
     python3 benchmarks/compare_pair_loss.py [--build build] [--rounds 3] [--threads 2]
 
-CPU, single precision, 60,000 points with 12 channels, 20 million directed pairs of particles of 10 hits. PyTorch computes what the
-published training code does: gathers both embeddings, norm, exponential, its maximum, sums of negative pairs by their first point, means over
-pairs and particles, and all of it backward. Two things are made easier for it: which pairs are positive is known before, and sums
-are scattered at once, where the published code sorts first.
-PyTorch comes from the Python that runs this; ours from a build with -DSURROGATE_BENCHMARKS=ON. Ours and theirs take turns:
-only ratios of such paired runs mean anything. Takes 5 GB of memory.
+CPU, single precision, 60,000 points with 12 channels, 20 million directed pairs of particles of 10 hits. PyTorch runs the operations of the
+published training code: gathers both embeddings, norm, exponential, its maximum, sums of negative pairs by their first point, means over
+pairs and particles, and the backward pass of all of it. Two simplifications favor it: the positive pairs are known in advance, and sums
+are scattered at once, whereas the published code sorts first.
+PyTorch comes from the Python that runs this; libsurrogate from a build with -DSURROGATE_BENCHMARKS=ON. The programs alternate:
+only ratios of such paired runs are meaningful. Needs 5 GB of memory.
 """
 import argparse
 import sys
@@ -28,7 +28,7 @@ N = PARTICLES * HITS
 
 
 def pairs():
-    """First and second points, and the particle of each point, as pair_loss_bench.cpp makes them."""
+    """Returns first and second points, and the particle of each point, as in pair_loss_bench.cpp."""
     place = torch.randperm(N)
     hits = place.view(PARTICLES, HITS)
     others = place[torch.randint(N, (PARTICLES, NEIGHBORS))]

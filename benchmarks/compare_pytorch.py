@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Runs our benchmarks and the same shapes in PyTorch in alternation and prints medians and ratios.
+"""Runs the benchmarks of libsurrogate and the same shapes in PyTorch in alternation and prints medians and ratios.
 
     python3 benchmarks/compare_pytorch.py [--build build] [--rounds 5] [--threads 2] [--only mixer,mlp,block,model]
 
 CPU, single precision, inference mode, N = 100,000 points, C = 64, 8 heads, M = 128. PyTorch comes from the Python that
-runs this; the programs from a build with -DSURROGATE_BENCHMARKS=ON. Ours and PyTorch's take turns: a machine that is busy
-for a while hits both. Only ratios of such paired runs mean anything: of wall-clock seconds on a quiet machine, of processor
-seconds (all threads) where other programs run too.
+runs this; the programs from a build with -DSURROGATE_BENCHMARKS=ON. The programs alternate: load on the machine
+affects both. Only ratios of such paired runs are meaningful: of wall-clock seconds on an idle machine, of processor
+seconds (all threads) if other programs run too.
 """
 import argparse
 import json
@@ -48,7 +48,7 @@ class ResidualMlp(torch.nn.Module):
 
 
 def mix(q, k, v):
-    """q (1, H, M, D), k and v (1, H, N, D): encode and decode as two fused attentions."""
+    """Mixer on q (1, H, M, D), k and v (1, H, N, D): encode and decode as two fused attentions."""
     z = F.scaled_dot_product_attention(q, k, v, scale=1.0)
     return F.scaled_dot_product_attention(k, q, z, scale=1.0)
 
@@ -91,7 +91,7 @@ class Model(torch.nn.Module):
 
 
 def torch_case(name):
-    """A function that runs one pass of `name`."""
+    """Returns a function that runs one pass of `name`."""
     torch.manual_seed(1)
     if name == "mixer":
         q, k, v = torch.randn(1, H, M, C // H), torch.randn(1, H, N, C // H), torch.randn(1, H, N, C // H)
@@ -104,7 +104,7 @@ def torch_case(name):
 
 
 def measured(build, program, wanted):
-    """(seconds, processor seconds of one pass, vector level) as one run of our program measures it."""
+    """Returns (seconds, processor seconds of one pass, vector level) as one run of the program measures it."""
     path = os.path.join(build, "bin", program)
     if not os.path.exists(path):
         sys.exit(f"{path} does not exist; configure with -DSURROGATE_BENCHMARKS=ON and build it")

@@ -4,14 +4,14 @@
 
     python3 benchmarks/compare_sequoia.py [--build build] [--rounds 5] [--threads 2] [--only blocks,lists]
 
-CPU, single precision, inference mode, 65,536 leaves, k = 16, C = 128, 4 heads of 128, all ancestors, bottom-up. Ours is the whole
-model of one layer (features, embedding, head), PyTorch's the layer alone, written in two ways:
-  blocks  siblings as batched products (N/k, H, k, k) on views of whole levels, nothing gathered but ancestors; eager or compiled, with
+CPU, single precision, inference mode, 65,536 leaves, k = 16, C = 128, 4 heads of 128, all ancestors, bottom-up. libsurrogate runs the whole
+model of one layer (features, embedding, head), PyTorch only the layer, in two variants:
+  blocks  siblings as batched products (N/k, H, k, k) on views of whole levels, only ancestors are gathered; eager or compiled, with
           products written out or scaled_dot_product_attention: the fastest of the four in one trial each
-  lists   as in the authors' code: lists of indices for every neighborhood, keys and values gathered by them; the lists are made once,
-          before timing (theirs are made in every call)
-PyTorch comes from the Python that runs this; ours from a build with -DSURROGATE_BENCHMARKS=ON, 2 threads. Ours and theirs take
-turns: only ratios of such paired runs mean anything.
+  lists   as in the authors' code: lists of indices for every neighborhood, keys and values gathered by them; the lists are built once,
+          before timing (the authors' code builds them in every call)
+PyTorch comes from the Python that runs this; libsurrogate from a build with -DSURROGATE_BENCHMARKS=ON, 2 threads. The programs
+alternate: only ratios of such paired runs are meaningful.
 """
 import argparse
 import sys
@@ -38,7 +38,7 @@ def products(q, k, v):
 
 
 class Layer(torch.nn.Module):
-    """x (T, C) of all levels, leaves first; every group of siblings is full (N is a power of k)."""
+    """Layer on x (T, C) of all levels, leaves first; every group of siblings is full (N is a power of k)."""
 
     def __init__(self, attend_levels):
         super().__init__()
@@ -77,7 +77,7 @@ class Blocks:
 
     @staticmethod
     def ancestors(t, level):
-        """(groups, H, n_ancestor, D) of the groups of a level, from the parent upwards."""
+        """Returns (groups, H, n_ancestor, D) of the groups of a level, from the parent upwards."""
         n_group = SIZES[level + 1]
         above = [t[a].repeat_interleave(n_group // SIZES[a], 0) for a in range(level + 1, len(SIZES))]
         return torch.stack(above, 1).view(n_group, -1, H, D).transpose(1, 2)
@@ -112,7 +112,7 @@ def same_weights(layer, like):
 
 
 def fastest(variants, x):
-    """The name and the layer that take the fewest processor seconds of a pass, after one to warm up."""
+    """Returns the name and the layer with the fewest processor seconds per pass, after one to warm up."""
     times = {}
     for name, layer in variants.items():
         try:

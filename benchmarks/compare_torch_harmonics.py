@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Runs our attention on the sphere and torch-harmonics' in alternation and prints medians and ratios.
+"""Runs attention on the sphere in libsurrogate and torch-harmonics in alternation and prints medians and ratios.
 
     python3 benchmarks/compare_torch_harmonics.py [--build build] [--program build/bin/sphere_model_bench] [--rounds 5]
         [--threads 2] [--only layer_neighborhood,layer_global,model_neighborhood,model_global,training_neighborhood]
@@ -8,10 +8,10 @@
 CPU, single precision; layers and models in inference mode. Layers: self-attention with its four projections, C = 128, one head, on equiangular
 grids, neighborhood on 128 x 256 (cutoff 7 / sqrt(pi) * pi / 127), global on 64 x 128. Models: SphericalTransformer of the
 paper, 128 x 256, C = 128, 4 layers, with either attention. Training: attention of the neighborhood layer without its
-projections, forward and backward (a pass of theirs takes seconds). torch-harmonics comes from the Python that runs this (its wheel
-must fit the PyTorch beside it: 0.9.3 goes with 2.14 and 2.15); ours from a build with -DSURROGATE_BENCHMARKS=ON, 2 threads.
-Ours and theirs take turns: a machine that is busy for a while hits both. Only ratios of such paired runs mean anything: of
-wall-clock seconds on a quiet machine, of processor seconds (all threads) where other programs run too.
+projections, forward and backward (a pass of torch-harmonics takes seconds). torch-harmonics comes from the Python that runs this (its wheel
+must match the PyTorch beside it: 0.9.3 works with 2.14 and 2.15); libsurrogate from a build with -DSURROGATE_BENCHMARKS=ON, 2 threads.
+The programs alternate: load on the machine affects both. Only ratios of such paired runs are meaningful: of
+wall-clock seconds on an idle machine, of processor seconds (all threads) if other programs run too.
 """
 import argparse
 import json
@@ -31,7 +31,7 @@ except ImportError as error:
     sys.exit(f"compare_torch_harmonics.py needs PyTorch and torch-harmonics ({error}): python3 -m venv venv && "
              "venv/bin/pip install torch torch-harmonics, then run it with venv/bin/python3")
 
-# Our benchmarks of the same shapes, and what lies beside the program in its folder.
+# Benchmarks of the same shapes, and the files beside the program in its folder.
 OURS = {
     "layer_neighborhood": "attention/neighborhood_128x256",
     "layer_global": "attention/global_64x128",
@@ -60,7 +60,7 @@ def their_model(kind):
 
 
 def their_training():
-    """Their operators between the projections, forward and backward: channels last, as the layer calls them."""
+    """Returns the operators of torch-harmonics between the projections, forward and backward: channels last, as in its layer."""
     module, _ = their_layer("neighborhood")
     k, v, q, gradient = (torch.randn(1, 128, 256, 128) for _ in range(4))
     for x in (k, v, q):
@@ -75,7 +75,7 @@ def their_training():
 
 
 def their_case(name):
-    """A function that runs one pass of `name`."""
+    """Returns a function that runs one pass of `name`."""
     torch.manual_seed(1)
     if name == "training_neighborhood":
         return their_training()
@@ -86,7 +86,7 @@ def their_case(name):
 
 
 def ours(program, name):
-    """(seconds, processor seconds of one pass, vector level) as one run of our program measures it."""
+    """Returns (seconds, processor seconds of one pass, vector level) as one run of the program measures it."""
     text = subprocess.run([program, f"--benchmark_filter=^{OURS[name]}/", "--benchmark_format=json"],
                           check=True, capture_output=True, text=True).stdout
     runs = json.loads(text)["benchmarks"]

@@ -5,9 +5,9 @@
     python3 benchmarks/compare_training.py [--build build] [--rounds 3] [--threads 2] [--compiled]
 
 CPU, single precision: the model of the shipped darcy_flow weights (C = 64, 4 blocks, 8 heads, 64 latents, MLPs of one inner
-layer), states of 40 x 40 cells in batches of 4, relative L2 loss in Pa, clipping, AdamW. Ours includes reading the data,
-symmetries and the optimiser, and excludes the start of the program; PyTorch's has its data in memory, and no symmetries. Data
-come from `darcy_data` of the build. Ours and PyTorch's take turns; only ratios of such paired runs mean anything.
+layer), states of 40 x 40 cells in batches of 4, relative L2 loss in Pa, clipping, AdamW. libsurrogate includes reading the data,
+symmetries and the optimizer, and excludes the start of the program; PyTorch has its data in memory, and no symmetries. Data
+come from `darcy_data` of the build. The programs alternate; only ratios of such paired runs are meaningful.
 """
 import argparse
 import csv
@@ -77,7 +77,7 @@ class Model(compare_pytorch.Model):
 
 
 def torch_epoch(compiled):
-    """A function that runs the steps of one epoch."""
+    """Returns a function that runs the steps of one epoch."""
     torch.manual_seed(1)
     model = Model()
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3, weight_decay=1e-5)
@@ -96,7 +96,7 @@ def torch_epoch(compiled):
 
 
 def our_epoch(build, folder):
-    """Seconds and processor seconds of one epoch, start and end of the program left out of the former only."""
+    """Returns seconds and processor seconds of one epoch; start and end of the program are excluded from the former only."""
     before = os.times()
     subprocess.run([os.path.join(build, "bin", "surrogate"), "train", os.path.join(folder, "t.toml"), "--overwrite", "--quiet"],
                    check=True, capture_output=True)

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Absolute figures of every family, as two tables in Markdown.
+"""Prints absolute costs of every family, as two tables in Markdown.
 
     python3 benchmarks/family_costs.py [--build build] [--rounds 5] [--latency 2e-6] [--bandwidth 1e10] [--ranks N] [--models flare,hept]
 
-The first: seconds a point, core and layer, memory and bytes, measured on one rank with one thread. The second: from 1 to 8 ranks, measured
-on as many as the machine has cores (--ranks), beyond by formula: the share of the work that the busiest rank has (by the plan on so many ranks) of the
-measured time, and for what is sent log2(ranks) x latency a collective and the bytes of the busiest rank over the bandwidth; the default is
-a common cluster's network. On one rank seconds are processor seconds of the cheapest round, which other programs lengthen less; on more
-they are those of the fastest round, which only a quiet machine shows: --ranks 1 leaves them to the formula. Needs a build with -DSURROGATE_BENCHMARKS=ON and mpirun.
+The first table: seconds per point, core and layer, memory and bytes, measured on one rank with one thread. The second: from 1 to 8 ranks, measured
+on at most as many ranks as the machine has cores (--ranks), beyond by formula: the fraction of the work on the busiest rank (by the plan on that
+number of ranks) of the measured time, plus log2(ranks) x latency per collective and the bytes of the busiest rank over the bandwidth; the default is
+a common cluster's network. On one rank seconds are processor seconds of the cheapest round, which other load lengthens less; on more
+ranks they are seconds of the fastest round, which requires an idle machine: --ranks 1 leaves them to the formula. Needs a build with -DSURROGATE_BENCHMARKS=ON and mpirun.
 """
 import argparse
 import json
@@ -29,13 +29,13 @@ RANKS = (1, 2, 4, 8)
 
 
 def costs(arguments, model, ranks, rounds):
-    """What family_costs prints on so many ranks; with 0 rounds it plans only."""
+    """Returns the output of family_costs on n ranks; with 0 rounds it plans only."""
     command = ["mpirun", "--oversubscribe", "-n", str(ranks), os.path.join(arguments.build, "bin", "family_costs"), model, str(rounds)]
     return json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
 
 
 def by_formula(arguments, one, more):
-    """Seconds of a run on the ranks of `more`, from the measured time of one rank."""
+    """Returns the seconds of a run on the ranks of `more`, from the measured time of one rank."""
     sent = math.log2(more["ranks"]) * arguments.latency * more["collectives"] + more["busiest_bytes"] / arguments.bandwidth
     return one["processor_s"] * more["busiest_operations"] / one["operations"] + sent
 

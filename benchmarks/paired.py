@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Our programs and a peer in turns: what compare_pytorch.py and compare_torch_harmonics.py share."""
+"""Runs programs of libsurrogate and a peer alternately; shared by compare_pytorch.py and compare_torch_harmonics.py."""
 import statistics
 import time
 
 
 def seconds_of(run, passes):
-    """Mean seconds and processor seconds of a pass, as our programs report."""
+    """Returns mean seconds and processor seconds per pass, as the programs report."""
     wall, processor = time.perf_counter(), time.process_time()
     for _ in range(passes):
         run()
@@ -13,7 +13,7 @@ def seconds_of(run, passes):
 
 
 def report(kind, pairs, peer):
-    """Medians of (ours, the peer's) seconds and of their ratios."""
+    """Returns medians of seconds (libsurrogate, peer) and of their ratios."""
     own, other = (statistics.median(column) for column in zip(*pairs))
     ratios = sorted(b / a for a, b in pairs)
     print(f"  {kind:9} ours {own * 1e3:9.1f} ms   {peer} {other * 1e3:9.1f} ms   "
@@ -21,8 +21,8 @@ def report(kind, pairs, peer):
 
 
 def compare(name, ours, run, peer, rounds, passes):
-    """ours(): (seconds, processor seconds, vector level) of our program; run(): one pass of the peer."""
-    run()  # allocates and warms up, as the check against the reference does in our program
+    """Alternates ours(): (seconds, processor seconds, vector level) of libsurrogate; run(): one pass of the peer."""
+    run()  # allocates and warms up, as the check against the reference does in the other program
     wall, processor = [], []
     for _ in range(rounds):
         own_wall, own_processor, level = ours()

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # For scripts that are run again after an interruption: . train_or_go_on.sh
 
-# train_or_go_on SURROGATE CONFIG FOLDER: begins the training of CONFIG, whose output is FOLDER, or goes on where it stopped; one
-# that has ended is left as it is but for the date in its models.
+# train_or_go_on SURROGATE CONFIG FOLDER: begins the training of CONFIG, whose output is FOLDER, or resumes it. A finished
+# training is unchanged except for the date in its models.
 train_or_go_on() {
     if [ -f "$3/checkpoint.safetensors" ]; then
         "$1" train "$2" --resume

@@ -19,7 +19,7 @@ using tests::BlockWeights;
 
 constexpr Operand operands[] = {Operand::fp32, Operand::tf32, Operand::fp16, Operand::bf16};
 
-/// device_block() takes plain functions.
+/// Global, because device_block() takes plain functions.
 Platform* here = nullptr;
 const tests::DeviceMemory memory{
     [](int64_t n_byte) { return here->device().allocate(n_byte); },
@@ -28,15 +28,15 @@ const tests::DeviceMemory memory{
     [] { here->device().synchronize(nullptr); }};
 
 struct Row {
-    const char* name;  ///< why the row is there
+    const char* name;  ///< reason for the row
     BlockCase c;
-    int64_t n_repeat = 1;  ///< every point so many times, which changes nothing
-    /// On one multiprocessor, in just the shared memory that takes half of the latents: every loop
-    /// of a block turns more than once, weights come in slices, encode has two launches.
+    int64_t n_repeat = 1;  ///< multiplicity of every point, which must not change the result
+    /// On one multiprocessor, with shared memory for half of the latents: every loop of a block
+    /// runs more than once, weights are loaded in slices, encode has two launches.
     bool turns = false;
 };
 
-/// The case of a row, on this device and with this operand.
+/// Returns the case of a row, on this device and with this operand.
 BlockCase shaped(const Row& row, Operand operand, const kernels::DeviceProperties& device) {
     using namespace kernels::flare;
     BlockCase c = row.c;
@@ -117,8 +117,9 @@ struct Judged {
     bool passed() const { return error <= bound && same_bits && found_nothing; }
 };
 
-/// At most twice the error of a plain version with operands rounded alike; 1e-6 is the share of
-/// statistics and fast functions in float, the root that of sums in float over a block's points.
+/// Judges the error: at most twice the error of a plain version with operands rounded alike. 1e-6
+/// covers statistics and fast functions in float, the root covers sums in float over a block's
+/// points.
 Judged judge(const Row& row, Operand operand) {
     const BlockWeights weights(row.c);
     const auto inputs = tests::block_inputs(row.c);
@@ -133,7 +134,7 @@ Judged judge(const Row& row, Operand operand) {
     for (int64_t i = 0; i < row.n_repeat; ++i) all.insert(all.end(), inputs.begin(), inputs.end());
     const auto& kernels = kernels::flare::cuda::kernels();
     const BlockResult first = tests::device_block(repeated, weights, all, operand, kernels, memory);
-    // In reproducible mode the number of blocks changes nothing either.
+    // In reproducible mode the number of blocks must not change the result either.
     if (repeated.reproducible) repeated.n_multiprocessor = 7;
     const BlockResult second =
         tests::device_block(repeated, weights, all, operand, kernels, memory);
@@ -149,7 +150,7 @@ Judged judge(const Row& row, Operand operand) {
     return judged;
 }
 
-/// A value that is not a number must be found, and the sums of all points with it.
+/// Returns true if a NaN input is detected, and the NaN sums of all points with it.
 bool finds_nan(Operand operand, int n_multiprocessor) {
     BlockCase c{.n_point = 40, .n_multiprocessor = n_multiprocessor};
     auto inputs = tests::block_inputs(c);

@@ -7,19 +7,19 @@
 
 namespace surrogate::benchmarks {
 
-/// Work that one unit of a multiprocessor bounds, to see at which rate it really goes. Enqueued;
+/// Work that is limited by one unit of a multiprocessor, to measure the unit's rate. Enqueued;
 /// `sink` is memory of the device for one float that is never written.
 
-/// Powers of two by ex2, n_round * exp2_per_round a thread.
+/// Computes powers of two by ex2, n_round * exp2_per_round per thread.
 constexpr int64_t exp2_per_round = 8;
-/// Products 16 x 16 x 8 of fp16, n_round * products_per_round a warp.
+/// Computes products 16 x 16 x 8 of fp16, n_round * products_per_round per warp.
 constexpr int64_t products_per_round = 8;
 
 struct LimitGrid {
     unsigned n_block = 0, n_thread = 256;
     int64_t n_total_thread() const { return int64_t{n_block} * n_thread; }
 };
-/// Eight blocks of 256 threads a multiprocessor: all it can hold.
+/// Returns eight blocks of 256 threads per multiprocessor, the maximum.
 LimitGrid limit_grid(const kernels::DeviceProperties& device);
 
 void run_exp2(const LimitGrid& grid, int n_round, float* sink, kernels::Stream stream);

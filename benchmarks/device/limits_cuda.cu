@@ -8,7 +8,8 @@ namespace {
 
 using namespace kernels::cuda;
 
-/// Eight independent chains hide the latency of the unit. x -> 2^-x stays near 0.64.
+/// Computes powers. Eight independent chains hide the latency of the unit. x -> 2^-x stays near
+/// 0.64.
 __global__ void __launch_bounds__(256) exp2_kernel(int n_round, float* sink) {
     float x[exp2_per_round];
     for (int i = 0; i < exp2_per_round; ++i)
@@ -19,10 +20,11 @@ __global__ void __launch_bounds__(256) exp2_kernel(int n_round, float* sink) {
     }
     float sum = 0;
     for (int i = 0; i < exp2_per_round; ++i) sum += x[i];
-    if (sum < 0) *sink = sum;  // never; keeps the work
+    if (sum < 0) *sink = sum;  // never true; keeps the work
 }
 
-/// Operands that are zero would tell nothing of clocks under load: halves 1 and 2^-10.
+/// Computes products. Zero operands would not show clocks under load, so the operands are 1/2 and
+/// 2^-10.
 __global__ void __launch_bounds__(256) products_kernel(int n_round, float* sink) {
     float c[products_per_round][4] = {};
     const uint32_t a[4] = {0x3c003c00U, 0x14003c00U, 0x3c001400U + threadIdx.x, 0x14001400U};

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-/// FLARE's device passes checked and timed on their own, for a machine that has a device and little
-/// else:
+/// Checks and times FLARE's device passes separately, for a machine that has a device and few
+/// packages:
 ///     device_passes check|limits|time|turns [--json FILE] [--device N] [--tiny] [--only CASE]
 ///         [--variant N]
-/// Results are records of JSON, one a line. Exit status: 0, 1 a check failed or the device did, 2
-/// bad usage, 77 no device here. A device that cannot be used (by this driver, or this build) is a
-/// failure.
+/// Results are records of JSON, one per line. Exit status: 0, 1 if a check or the device failed, 2
+/// for wrong usage, 77 if there is no device. A device that cannot be used (by this driver, or this
+/// build) is a failure.
 #include <cstring>
 #include <exception>
 #include <iostream>

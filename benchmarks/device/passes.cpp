@@ -53,7 +53,7 @@ Passes::Passes(Platform& platform, const BlockCase& c, Operand operand)
     float* v_max = c.reproducible ? make<float>(c.n_head) : nullptr;
     encode_ = {shape_, operand, geometry, n_point, x,        norm1, {},
                k_proj, v_proj,  queries,  k,       partials, v_max};
-    // Two limbs would do for any number of chunks; sums of doubles and of int64 take 8 bytes.
+    // Two limbs suffice for any number of chunks; sums of doubles and of int64 need 8 bytes.
     latent_ = {shape_,
                operand,
                n_partial,

@@ -9,7 +9,7 @@
 
 namespace surrogate::benchmarks {
 
-/// Memory of a device that lives as long as this does.
+/// Memory of a device with the lifetime of this object.
 class Arena {
 public:
     explicit Arena(Platform& platform) : platform_(platform) {}
@@ -37,7 +37,7 @@ private:
 };
 
 /// FLARE's passes with their arguments, weights by formula: K, V and FFN of five layers, input of 3
-/// columns and output of 1, everything C wide. Each call enqueues one pass.
+/// columns and output of 1, all of width C. Each call enqueues one pass.
 class Passes {
 public:
     Passes(Platform& platform, const tests::BlockCase& c, kernels::Operand operand);
@@ -49,12 +49,12 @@ public:
     void latents(kernels::Stream stream) const;
     void decode(kernels::Stream stream) const;
     void end(kernels::Stream stream) const;
-    /// One block on one rank: encode to decode.
+    /// Enqueues one block on one rank: encode to decode.
     void block(kernels::Stream stream) const;
 
     const kernels::flare::EncodeGeometry& geometry() const { return encode_.geometry; }
     int64_t n_partial() const { return latent_.n_partial; }
-    /// Memory the passes hold.
+    /// Returns the bytes of memory that the passes allocate.
     int64_t n_byte() const { return n_byte_; }
 
 private:

@@ -11,7 +11,7 @@ namespace {
 class EmulatedPlatform final : public Platform {
 public:
     kernels::Device& device() override { return device_; }
-    /// The device's memory is the host's.
+    /// Copies by memcpy, because the device's memory is the host's.
     void move(void* to, const void* from, int64_t n_byte) override {
         device_.synchronize(nullptr);
         std::memcpy(to, from, static_cast<size_t>(n_byte));

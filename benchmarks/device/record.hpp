@@ -7,7 +7,7 @@
 
 namespace surrogate::benchmarks {
 
-/// One line of JSON: the program's results, one record a line, written as they come.
+/// One line of JSON: the results of the program, one record per line, written immediately.
 class Record {
 public:
     explicit Record(const std::string& part) { add("part", part); }
@@ -20,13 +20,13 @@ public:
     Record& add(const std::string& key, std::integral auto value) {
         return put(key, std::to_string(value));
     }
-    /// NaN and infinity become null: JSON has no words for them.
+    /// Adds a number; NaN and infinity become null, because JSON cannot represent them.
     Record& add(const std::string& key, double value) {
         char text[32];
         std::snprintf(text, sizeof text, "%.6g", value);
         return put(key, value - value == 0 ? text : "null");
     }
-    /// At once on disk, so that a run that is stopped leaves what it had.
+    /// Writes the record to disk at once, so that a stopped run keeps its results.
     void write(std::FILE* file) const {
         std::fprintf(file, "{%s}\n", text_.c_str());
         std::fflush(file);

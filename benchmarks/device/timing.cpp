@@ -22,7 +22,7 @@ struct Times {
     int n_round = 0;
 };
 
-/// Runs of `work`, one at a time between two events: a warm-up, then about 60 ms of rounds.
+/// Times `work`, one run at a time between two events: a warm-up, then about 60 ms of rounds.
 Times measure(Platform& platform, Stream stream, bool is_tiny,
               const std::function<void(Stream)>& work) {
     const auto once = [&] {
@@ -46,7 +46,8 @@ struct Case {
     BlockCase c;
     Operand operand;
     bool is_full;  ///< eight blocks and graphs too
-    /// "fp16 8 x 8, 128": operand, heads x channels, latents; the points if they are not many.
+    /// Returns "fp16 8 x 8, 128": operand, heads x channels, latents; also the points if they are
+    /// few.
     std::string name() const {
         return std::string(kernels::name(operand)) + " " + std::to_string(c.n_head) + " x " +
                std::to_string(c.n_dim) + ", " + std::to_string(c.n_latent) +
@@ -74,7 +75,7 @@ std::vector<Case> cases(const Options& options) {
     for (const Operand operand : {Operand::fp16, Operand::fp32, Operand::tf32, Operand::bf16})
         list.push_back({c, operand, true});
     for (const Operand operand : {Operand::fp16, Operand::fp32}) {
-        // A solver's rank: few points, and launches count.
+        // The size of a solver's rank: few points, so that launches are significant.
         for (const int64_t n_point : {10000, 30000, 100000}) {
             BlockCase fewer = c;
             fewer.n_point = n_point;
@@ -98,7 +99,8 @@ std::vector<Case> cases(const Options& options) {
     return list;
 }
 
-/// One case: its passes one by one, a block, and if full eight blocks in a row and as a graph.
+/// Times one case: its passes one by one, a block, and if full eight blocks in a row and as a
+/// graph.
 class Timed {
 public:
     Timed(Platform& platform, const Options& options, const Case& which)
@@ -140,7 +142,7 @@ private:
     Times measured(const std::function<void(Stream)>& work) {
         return measure(platform_, stream_, options_.is_tiny, work);
     }
-    /// The same work recorded as a graph.
+    /// Times the same work recorded as a graph.
     Times replayed(const std::function<void(Stream)>& work) {
         kernels::Device& device = platform_.device();
         device.begin_capture(stream_);

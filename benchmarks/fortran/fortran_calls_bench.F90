@@ -1,6 +1,7 @@
 ! SPDX-License-Identifier: Apache-2.0
-! Nanoseconds a call, in C and through module surrogate: surrogate_plan_bind_input and surrogate_plan_counter. The best of
-! several rounds, because other work disturbs single ones.
+! Nanoseconds per call, in C and through module surrogate: surrogate_plan_bind_input and
+! surrogate_plan_counter. Reports the best of several rounds, because other work disturbs single
+! ones.
 !   fortran_calls_bench <model darcy_flow.safetensors>
 program fortran_calls_bench
     use, intrinsic :: iso_c_binding
@@ -56,7 +57,7 @@ program fortran_calls_bench
 
 contains
 
-    ! Time since the last call, as nanoseconds a call of the library.
+    ! Returns the time since the last call, as nanoseconds per call of the library.
     subroutine keep(which, is_right)
         integer, intent(in) :: which
         logical, intent(in) :: is_right

@@ -4,13 +4,13 @@
 //   ball    256 points with themselves, 8 heads of 8 channels, with and without distances
 //   dense   64 queries and 8192 keys, likewise
 //   wide    128 points with themselves, one head of 128 channels, and four of 32: the sphere's
-//           global attention meets a row of keys at a time
+//           global attention processes one row of keys at a time
 //   swiglu  64 channels, 256 hidden, 1024 points
-// Passes are short, about a millisecond: on a busy machine some of them are left alone.
-// Before timing, some points are compared with the reference in double. Reports the share of a bare
-// multiply-add loop in the same program: of_peak counts the products alone, of_peak_with_exp also
-// the twelve instructions of each exponential as if they were multiply-adds. Rates are those of the
-// fastest pass; the peak is measured before and after, and the larger one counts.
+// Passes are short, about a millisecond: on a busy machine some of them are undisturbed. Before
+// timing, some points are compared with the reference in double. Reports the fraction of a bare
+// multiply-add loop in the same program: of_peak counts only the products, of_peak_with_exp also
+// counts the twelve instructions of each exponential as multiply-adds. Rates are rates of the
+// fastest pass; the peak is measured before and after, and the larger one is used.
 #include <benchmark/benchmark.h>
 
 #include "benchmarks/kernels/attention_case.hpp"
@@ -27,7 +27,7 @@ kernels::Queue queue_of(const benchmark::State& state) {
     return {kernels::Backend::simd, static_cast<VectorLevel>(state.range(0)), 1};
 }
 
-/// Pairs of the pass, 0 if it has none; n_exp: exponentials of a pair.
+/// Reports a pass. Pairs of the pass, 0 if it has none; n_exp: exponentials per pair.
 void report(benchmark::State& state, double flops, double pairs, double n_exp, const auto& pass) {
     const kernels::Queue queue = queue_of(state);
     double peak = bench::fma_peak(queue);

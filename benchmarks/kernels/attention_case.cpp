@@ -68,8 +68,8 @@ Tile<float> AttentionCase::tile(Buffer<float>& data, int64_t b, int64_t t,
     return points(ball(data, b, n_channel), t * tile_points, tile_points);
 }
 
-/// Distances of all points of the ball (rows) from a tile of its points: the matrix is symmetric,
-/// so that rows may be keys or queries.
+/// Returns the distances of all points of the ball (rows) from a tile of its points: the matrix is
+/// symmetric, so that rows may be keys or queries.
 DistanceBias<float> AttentionCase::bias(int64_t b, int64_t t) const {
     if (!is_biased_) return {};
     const Tile<const float> all{distance_.data() + b * n_key_ * row_, {n_key_, n_key_}, {row_, 1}};
@@ -90,7 +90,7 @@ void AttentionCase::forward(const Queue& queue) {
     for (int64_t i = 0; i < n_ball_ * n_tile(); ++i) attend_tile(queue, i / n_tile(), i % n_tile());
 }
 
-/// Gradients of a tile's points as queries and as keys.
+/// Computes the gradients of a tile's points as queries and as keys.
 void AttentionCase::tile_backward(const Queue& queue, int64_t b, int64_t t) {
     const int64_t d = heads_.n_key_channel(), e = heads_.n_value_channel(), h = heads_.n_head;
     const AttendGradient<float> of_tile{tile(q_, b, t, d), tile(dy_, b, t, e),

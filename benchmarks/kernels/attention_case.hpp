@@ -9,29 +9,32 @@
 
 namespace surrogate::bench {
 
-/// Softmax attention as Ball Sparse Attention runs it: n_query points of each ball (whole tiles)
-/// attend to its n_key points, with distances if biased. One thread; fixed random numbers, scores
-/// of the size that trained networks have.
+/// Softmax attention in the shape of Ball Sparse Attention: n_query points of each ball (whole
+/// tiles) attend to its n_key points, with distances if biased. One thread; fixed random numbers,
+/// scores of the size of trained networks.
 class AttentionCase {
 public:
     AttentionCase(const kernels::Heads& heads, int64_t n_key, int64_t n_query, int64_t n_ball,
                   bool is_biased);
 
     void forward(const kernels::Queue& queue);
-    /// delta, gradients of queries, keys and values. Needs forward; n_query must be n_key.
+    /// Computes delta and the gradients of queries, keys and values. Needs forward; n_query must
+    /// equal n_key.
     void backward(const kernels::Queue& queue);
-    /// Largest difference from `ref` in double in the first ball, relative to the largest result.
+    /// Returns the largest difference from `ref` in double in the first ball, relative to the
+    /// largest result.
     double error(const kernels::Queue& queue);
 
-    /// Pairs of a query and a key, in all heads.
+    /// Returns the number of pairs of a query and a key, in all heads.
     double pairs() const {
         return static_cast<double>(heads_.n_head * n_key_ * n_query_ * n_ball_);
     }
-    /// Flops of the products alone: scores and averages.
+    /// Returns the flops of the products alone: scores and averages.
     double forward_flops() const {
         return 2 * pairs() * static_cast<double>(heads_.n_key_dim + heads_.n_value_dim);
     }
-    /// Scores and gradients of weights twice, gradients of queries, keys and values.
+    /// Returns the flops of the backward pass: scores and gradients of weights twice, gradients of
+    /// queries, keys and values.
     double backward_flops() const {
         return 2 * pairs() * static_cast<double>(4 * heads_.n_key_dim + 3 * heads_.n_value_dim);
     }

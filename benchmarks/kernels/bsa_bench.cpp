@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Kernels of Ball Sparse Attention, 8 heads of 8 channels, blocks of 8 slots, 4 choices, one
 // thread. Build with -DSURROGATE_BENCHMARKS=ON, run build/bin/bsa_bench.
-//   choose    a tile of groups and all blocks; `of_attend` is its time over that of the attention
-//             of all queries of these groups to the same blocks, timed in turn
-//   slots     4,096 slots: nanoseconds a slot of each kernel, attention's share of a bare
-//             multiply-add loop in the same program (exponentials count nothing)
-// Times are processor time. Results are compared with the reference first. Rates are those of the
-// fastest pass, as is the peak.
+//   choose    a tile of groups and all blocks; `of_attend` is its time divided by the time of the
+//             attention of all queries of these groups to the same blocks, timed in turn
+//   slots     4,096 slots: nanoseconds per slot of each kernel, and the fraction of a bare
+//             multiply-add loop in the same program for attention (exponentials are not counted)
+// Times are processor time. Results are compared with the reference first. Rates and peak are those
+// in the fastest pass.
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
@@ -24,14 +24,14 @@ kernels::Queue queue_of(int64_t level) {
     return {kernels::Backend::simd, static_cast<kernels::VectorLevel>(level), 1};
 }
 
-/// Skips what this machine does not have.
+/// Skips cases that this machine does not support.
 bool can_run(benchmark::State& state) {
     if (state.range(0) <= static_cast<int64_t>(kernels::best_vector_level())) return true;
-    state.SkipWithError("no such vector level here");
+    state.SkipWithError("vector level not supported by this machine");
     return false;
 }
 
-/// Processor time of this thread: what others do on the machine counts little.
+/// Returns the processor time of this thread, which other load on the machine affects little.
 double now() {
     timespec time;
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);

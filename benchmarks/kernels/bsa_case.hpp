@@ -8,10 +8,10 @@
 
 namespace surrogate::bench {
 
-/// Order of scores along the numbers of blocks.
+/// Distribution of scores over the numbers of blocks.
 enum class Scores {
-    unordered,  ///< each block by itself
-    smooth,     ///< neighbouring blocks are alike, as along a tree
+    unordered,  ///< independent for each block
+    smooth,     ///< similar in neighboring blocks, as along a tree
     growing,    ///< each block is better than all before: every one changes every choice
 };
 
@@ -24,14 +24,15 @@ public:
 
     int64_t n_group() const { return n_group_; }
     int64_t n_query() const { return n_group_ * g_; }
-    /// Multiplications and additions of the scores; exponentials of attention to the same keys.
+    /// Returns multiplications and additions of the scores, and exponentials of attention to the
+    /// same keys.
     double flops() const;
     double attend_exponentials() const;
 
     void choose(const kernels::Queue& queue);
-    /// Attention of all queries of the groups to the same keys.
+    /// Computes attention of all queries of the groups to the same keys.
     void attend(const kernels::Queue& queue);
-    /// Returns whether the reference chooses the same blocks.
+    /// Returns true if the reference chooses the same blocks.
     bool is_right(const kernels::Queue& queue);
 
 private:
@@ -60,7 +61,8 @@ public:
     void combine_backward(const kernels::Queue& queue);
     void fold(const kernels::Queue& queue);
     void means(const kernels::Queue& queue);
-    /// Largest difference of attend_blocks() and combine() from the reference in single precision.
+    /// Returns the largest difference of attend_blocks() and combine() from the reference in single
+    /// precision.
     double error(const kernels::Queue& queue);
 
 private:

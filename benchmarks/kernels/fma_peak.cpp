@@ -32,7 +32,7 @@ double fma_peak(const kernels::Queue& queue) {
     using namespace kernels;
     using Clock = std::chrono::steady_clock;
     const auto chains = SURROGATE_AT_LEVEL(queue.level(), multiply_adds);
-    Buffer<float> kept(16 * queue.n_thread());  // of each thread in a cache line of its own
+    Buffer<float> kept(16 * queue.n_thread());  // in a separate cache line for each thread
     Buffer<double> done(queue.n_thread());
     double best = 0;
     for (int run = 0; run < 20; ++run) {

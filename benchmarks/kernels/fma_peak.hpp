@@ -5,9 +5,9 @@
 
 namespace surrogate::bench {
 
-/// Floating-point operations a second of a bare loop of fused multiply-adds on all threads and the
-/// level of the queue: best of some runs of a few milliseconds. What the other numbers of a
-/// benchmark are a share of.
+/// Returns the floating-point operations per second of a bare loop of fused multiply-adds on all
+/// threads and the instruction set of the queue: best of some runs of a few milliseconds. Other
+/// numbers of a benchmark are given relative to it.
 double fma_peak(const kernels::Queue& queue);
 
 }  // namespace surrogate::bench

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Kernels of the Locality-Sensitive Hashing-Based Efficient Point Transformer with the published
-// sizes, 24 channels and 6 coordinates a head, one thread.
+// sizes, 24 channels and 6 coordinates per head, one thread.
 // Build with -DSURROGATE_BENCHMARKS=ON, run build/bin/hept_bench.
-//   blocks    attention in blocks and its gradients: nanoseconds a pair of tokens, and
-//             multiply-adds as a share of a bare loop of them in the same program (differences and
-//             exponentials count nothing). 400 tokens stay in the cache, 60,000 do not: rows are
-//             then gathered.
-//   augment   rows and hashes of a tile: nanoseconds a point, the same share for projections
-//   order     cells: nanoseconds a token, and the time of std::sort over it, timed in turn
+//   blocks    attention in blocks and its gradients: nanoseconds per pair of tokens, and
+//             multiply-adds as a fraction of a bare loop of them in the same program (differences
+//             and exponentials are not counted). 400 tokens stay in the cache, 60,000 do not: rows
+//             are then gathered.
+//   augment   rows and hashes of a tile: nanoseconds per point, the same fraction for projections
+//   order     cells: nanoseconds per token, and the time of std::sort relative to it, timed in turn
 // Times are processor time of the fastest pass. Results are compared with the reference first.
 #include <benchmark/benchmark.h>
 
@@ -21,10 +21,10 @@ namespace {
 
 using namespace surrogate;
 
-/// Skips what this machine does not have.
+/// Skips cases that this machine does not support.
 bool can_run(benchmark::State& state) {
     if (state.range(0) <= static_cast<int64_t>(kernels::best_vector_level())) return true;
-    state.SkipWithError("no such vector level here");
+    state.SkipWithError("vector level not supported by this machine");
     return false;
 }
 
@@ -32,7 +32,7 @@ kernels::Queue queue_of(int64_t level) {
     return {kernels::Backend::simd, static_cast<kernels::VectorLevel>(level), 1};
 }
 
-/// Processor time of this thread: what others do on the machine counts little.
+/// Returns the processor time of this thread, which other load on the machine affects little.
 double seconds_of(const auto& work) {
     const auto now = [] {
         timespec time;

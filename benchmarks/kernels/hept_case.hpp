@@ -15,15 +15,15 @@ public:
     HeptBlocks(int64_t n_token, int64_t block_size);
 
     double n_pair() const { return static_cast<double>(n_block_ * block_size_ * block_size_); }
-    /// Flops of a pair, each multiply-add as two operations; exponentials and differences count
-    /// nothing.
+    /// Returns the flops of a pair, two per multiply-add; exponentials and differences are not
+    /// counted.
     double attend_flops() const;
     double backward_flops() const;
 
     void attend(const kernels::Queue& queue);
     void attend_backward(const kernels::Queue& queue);
-    /// Largest difference from the reference in single precision, as a share of the largest number;
-    /// first block only.
+    /// Returns the largest difference from the reference in single precision, relative to the
+    /// largest number; first block only.
     double error(const kernels::Queue& queue);
 
 private:
@@ -55,7 +55,7 @@ public:
     HeptCells(int64_t n_token, int64_t n_member);
     int64_t n_sorted() const { return n_cell_ * n_member_; }
     void order();
-    /// The same with std::sort of hash and place in one number.
+    /// Sorts hash and index in one number by std::sort.
     void order_by_comparison();
     bool is_right();
 

@@ -2,7 +2,7 @@
 // Layers of one tile, 64 points of 64 channels in cache, forward and backward on one thread; the
 // residual MLP has 5 layers. Build with -DSURROGATE_BENCHMARKS=ON, run build/bin/layer_bench.
 // Before timing, results and gradients are compared with the reference. Reports the time of the
-// fastest pass and, for products, flops and their share of a bare multiply-add loop.
+// fastest pass and, for products, flops and their fraction of a bare multiply-add loop.
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
@@ -86,13 +86,14 @@ void mlp_inference(const Queue& queue, Case& c) {
 void mlp_forward(const Queue& queue, Case& c) {
     residual_mlp_forward<float>(queue, c.mlp(), c.tile(c.x), c.tile(c.saved), false, c.tile(c.y));
 }
-/// Size of the data that mlp_forward() saved in the check.
+/// Runs the backward pass on the values that mlp_forward() saved in the check.
 void mlp_backward(const Queue& queue, Case& c) {
     residual_mlp_backward<float>(queue, c.mlp(), c.tile(c.x), c.tile(c.saved), c.tile(c.dy),
                                  c.layer_gradients, c.tile(c.scratch), false, c.tile(c.y));
 }
 
-/// Largest difference of y and of the gradients from the reference, as a share of the largest.
+/// Returns the largest difference of y and of the gradients from the reference, relative to the
+/// largest number.
 double error(const Queue& queue, Pass pass, Case& c) {
     Case reference;
     mlp_forward(Queue(), reference);
@@ -112,7 +113,7 @@ double error(const Queue& queue, Pass pass, Case& c) {
     return difference / size;
 }
 
-/// n_product: matrix products of width x width a point.
+/// Times a layer. n_product: matrix products of width x width per point.
 void layer(benchmark::State& state, Pass pass, double n_product) {
     const Queue queue(Backend::simd, best_vector_level(), 1);
     Case c;

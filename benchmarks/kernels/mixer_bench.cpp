@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // FLARE's mixer (encode, combine, decode) on N = 100,000 points, 8 heads of 8 channels, M latents,
 // 2 threads. Build with -DSURROGATE_BENCHMARKS=ON, run build/bin/mixer_bench. Before timing, 1,000
-// points are compared with the reference in double. Reports seconds, latent-point pairs a second (a
-// pair passes both ways), flops of the products and their share of a bare multiply-add loop in the
-// same program; exponentials count nothing. Rates are those of the fastest pass, as is the peak.
+// points are compared with the reference in double. Reports seconds, latent-point pairs per second
+// (a pair is encoded and decoded), flops of the products and their fraction of a bare multiply-add
+// loop in the same program; exponentials are not counted. Rates and peak are those in the fastest
+// pass.
 #include <benchmark/benchmark.h>
 
 #include "benchmarks/kernels/fma_peak.hpp"

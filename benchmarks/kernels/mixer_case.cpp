@@ -11,7 +11,7 @@ using namespace kernels;
 
 namespace {
 
-constexpr int64_t chunk_tiles = 16;  // 1,024 points: what a float partial sums accurately
+constexpr int64_t chunk_tiles = 16;  // 1,024 points: the size of an accurate partial sum in float
 constexpr int max_threads = 256;
 
 void fill_normal(Buffer<float>& data, std::mt19937& random) {

@@ -6,18 +6,19 @@
 
 namespace surrogate::bench {
 
-/// The mixer of one block on N points: encode, combine, decode. Keys, values and results lie in
-/// tiles of tile_points, (n_tile, C, tile_points), as the sweeps of a plan have them; numbers are
+/// The mixer of one block on N points: encode, combine, decode. Keys, values and results are stored
+/// in tiles of tile_points, (n_tile, C, tile_points), as in the fused passes of a plan; numbers are
 /// fixed and random.
 class MixerCase {
 public:
     MixerCase(const kernels::flare::Sizes& sizes, int64_t n_point);
 
-    /// Encodes chunks of 16 tiles into a partial and a total a thread, joins the totals, decodes
-    /// all tiles.
+    /// Encodes chunks of 16 tiles into one partial and one total per thread, joins the totals,
+    /// decodes all tiles.
     void run(const kernels::Queue& queue);
 
-    /// Largest difference from `ref` in double over all results, relative to the largest result.
+    /// Returns the largest difference from `ref` in double over all results, relative to the
+    /// largest result.
     double error(const kernels::Queue& queue);
 
     double pairs() const { return static_cast<double>(n_point_ * sizes_.n_head * sizes_.n_latent); }

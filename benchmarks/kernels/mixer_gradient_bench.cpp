@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // FLARE's mixer forward and backward on N = 50,000 points, 8 heads of 8 channels, M latents. Build
 // with -DSURROGATE_BENCHMARKS=ON, run build/bin/mixer_gradient_bench. Before timing, gradients of
-// 1,000 points are compared with the reference in double. Reports as mixer_bench does: flops are
-// those of the products, exponentials count nothing.
+// 1,000 points are compared with the reference in double. Reports the numbers of mixer_bench: flops
+// count products, not exponentials.
 #include <benchmark/benchmark.h>
 
 #include "benchmarks/kernels/fma_peak.hpp"
@@ -51,7 +51,7 @@ void mix_backward(benchmark::State& state) {
               [](auto& mixer, const auto& queue) { mixer.mix_backward(queue); });
 }
 
-/// Forward, then backward: what a training step has of the mixer.
+/// Times the forward and the backward pass, the mixer's part of a training step.
 void mixer_step(benchmark::State& state) {
     time_case(state, &bench::MixerGradientCase::step_flops, [](auto& mixer, const auto& queue) {
         mixer.run(queue);

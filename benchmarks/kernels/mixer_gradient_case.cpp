@@ -125,7 +125,7 @@ double MixerGradientCase::gradient_error(const Queue& queue) {
         std::copy(from.begin(), from.end(), to.begin());
         return to;
     };
-    // Latents of this run: what they are is for MixerCase::error().
+    // Latents of this run; MixerCase::error() checks them.
     const auto by_latent = doubles(by_latent_), z = doubles(z_), log_sum = doubles(log_sum_);
     Buffer<double> dz(dz_.size()), dq(dz_.size()), gamma(gamma_.size());
     const flare::Queries<double> queries{sizes_, by_latent.data(), nullptr};

@@ -11,22 +11,22 @@ class MixerGradientCase : public MixerCase {
 public:
     MixerGradientCase(const kernels::flare::Sizes& sizes, int64_t n_point);
 
-    /// Backward through the decode: chunks of 16 tiles into sums of floats and then of doubles, one
-    /// array a thread; joins the threads' sums.
+    /// Runs the backward pass of decode: chunks of 16 tiles into sums of floats and then of
+    /// doubles, one array per thread; joins the threads' sums.
     void decode_backward(const kernels::Queue& queue);
-    /// The rest, after decode_backward().
+    /// Runs the rest of the backward pass, after decode_backward().
     void mix_backward(const kernels::Queue& queue);
     void backward(const kernels::Queue& queue) {
         decode_backward(queue);
         mix_backward(queue);
     }
 
-    /// Largest difference of a gradient from `ref` in double, relative to the largest of its array,
-    /// over those of keys, values and queries.
+    /// Returns the largest difference of a gradient from `ref` in double, relative to the largest
+    /// of its array, over the gradients of keys, values and queries.
     double gradient_error(const kernels::Queue& queue);
 
-    /// Flops of the products that each pass requires: scores, y and dz; scores, two products of
-    /// gradients, dv, dk and dq.
+    /// Return the flops of the necessary products of each pass: scores, y and dz; scores, two
+    /// products of gradients, dv, dk and dq.
     double decode_flops() const { return pairs() * 6 * static_cast<double>(sizes_.n_dim); }
     double mix_flops() const { return pairs() * 12 * static_cast<double>(sizes_.n_dim); }
     double step_flops() const { return flops() + decode_flops() + mix_flops(); }

@@ -2,8 +2,8 @@
 // Residual MLP of 5 layers of 64 channels (K, V and FFN of the published FLARE models) on N =
 // 100,000 points, 2 threads. Build with -DSURROGATE_BENCHMARKS=ON, run build/bin/mlp_bench. Before
 // timing, 1,000 points are compared with the reference in double. Reports seconds, flops of the
-// products and their share of a bare multiply-add loop in the same program; activations count
-// nothing. Rates are those of the fastest pass, as is the peak.
+// products and their fraction of a bare multiply-add loop in the same program; activations are not
+// counted. Rates and peak are those in the fastest pass.
 #include <benchmark/benchmark.h>
 
 #include "benchmarks/kernels/fma_peak.hpp"

@@ -15,7 +15,8 @@ public:
     MlpCase(int64_t width, int n_layer, kernels::Activation activation, int64_t n_point);
 
     void run(const kernels::Queue& queue);
-    /// Largest difference from `ref` in double over all results, relative to the largest result.
+    /// Returns the largest difference from `ref` in double over all results, relative to the
+    /// largest result.
     double error(const kernels::Queue& queue);
 
     double flops() const {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// InfoNCE over 20 million symmetric pairs of 60,000 points with 12 channels, as many for a point as
-// particles of 10 hits make: value, and value with gradient, at every vector level. Build with
-// -DSURROGATE_BENCHMARKS=ON, run build/bin/pair_loss_bench. Before timing, results are compared
-// with the reference in double on every 64th particle. Second points lie anywhere, as in clouds
-// whose points are permuted.
+// InfoNCE over 20 million symmetric pairs of 60,000 points with 12 channels, with the number of
+// pairs per point of particles with 10 hits: value, and value with gradient, on every SIMD
+// instruction set. Build with -DSURROGATE_BENCHMARKS=ON, run build/bin/pair_loss_bench. Before
+// timing, results are compared with the reference in double on every 64th particle. Second points
+// are at arbitrary indices, as in clouds whose points are permuted.
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
@@ -20,7 +20,7 @@ using namespace surrogate::kernels::hept;
 
 constexpr int64_t n_hit = 10, n_neighbor = 166;
 
-/// Particles of n_hit hits; each meets n_neighbor other points with all of its hits.
+/// Particles of n_hit hits; all hits of a particle form pairs with n_neighbor other points.
 struct Cloud {
     explicit Cloud(int64_t n_particle) : n_point(n_particle * n_hit) {
         std::mt19937 random(20240);
@@ -128,7 +128,7 @@ bool agrees(const Queue& queue) {
 void pair_loss(benchmark::State& state, double (Loss<float>::*pass)(const Queue&)) {
     const auto level = static_cast<VectorLevel>(state.range(1));
     if (level > best_vector_level()) {
-        state.SkipWithError("not offered by this machine");
+        state.SkipWithError("not supported by this machine");
         return;
     }
     const Queue queue(Backend::simd, level, static_cast<int>(state.range(0)));

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// A strip of 64 leaves in one Sequoia layer of the default sizes, on one thread, at every vector
-// level: its projections, attention, and all of it as the network runs it. Build with
+// 64 leaves in one Sequoia layer of the default sizes, on one thread, on every SIMD instruction
+// set: its projections, attention, and the whole layer as in the network. Build with
 // -DSURROGATE_BENCHMARKS=ON, run build/bin/sequoia_bench. Before timing, results and gradients are
 // compared with the reference in double. Reports the time of the fastest pass, flops (exponentials
-// counted: sequoia_case.hpp) and their share of a bare multiply-add loop.
+// counted: sequoia_case.hpp) and their fraction of a bare multiply-add loop.
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
@@ -20,7 +20,7 @@ using kernels::Buffer;
 using kernels::Queue;
 using Strip = bench::SequoiaStrip<float>;
 
-/// Largest difference, as a share of the largest number.
+/// Returns the largest difference, relative to the largest number.
 double difference(const Buffer<float>& got, const Buffer<double>& want) {
     double largest = 0, size = 0;
     for (int64_t i = 0; i < want.size(); ++i) {
@@ -44,7 +44,7 @@ double error(const Queue& queue, Strip& strip) {
 void strip(benchmark::State& state, void (Strip::*pass)(const Queue&), double flops) {
     const auto level = static_cast<kernels::VectorLevel>(state.range(0));
     if (level > kernels::best_vector_level()) {
-        state.SkipWithError("not offered by this machine");
+        state.SkipWithError("not supported by this machine");
         return;
     }
     const Queue queue(kernels::Backend::simd, level, 1);

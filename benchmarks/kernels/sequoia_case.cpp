@@ -50,7 +50,7 @@ SequoiaStrip<T>::SequoiaStrip()
     }
 }
 
-/// Rows [first, first + count) of a buffer of tiles, or all of them.
+/// Returns rows [first, first + count) of a buffer of tiles, or all of them.
 template <class T>
 Tile<T> SequoiaStrip<T>::tile(Buffer<T>& data, int64_t first, int64_t count) const {
     const Tile<T> all = make_view(data.data(), data.size() / n_leaf, n_leaf);

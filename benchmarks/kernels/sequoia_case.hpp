@@ -11,19 +11,19 @@
 
 namespace surrogate::bench {
 
-/// A strip of 64 leaves on its way through one Sequoia layer of the default sizes (C = 128, 4 heads
-/// of 128, k = 16, 4 ancestors, as at 65,536 leaves), one thread; numbers are fixed and random.
+/// 64 leaves in one Sequoia layer of the default sizes (C = 128, 4 heads of 128, k = 16, 4
+/// ancestors, as at 65,536 leaves), one thread; numbers are fixed and random.
 template <class T>
 class SequoiaStrip {
 public:
     SequoiaStrip();
 
-    void project(const kernels::Queue& queue);  ///< q, k, v of normalised x
+    void project(const kernels::Queue& queue);  ///< q, k, v of normalized x
     void attend(const kernels::Queue& queue);   ///< to ancestors and siblings
     void attend_of_parents(const kernels::Queue& queue);
     void finish(const kernels::Queue& queue);  ///< ff, norm and MLP
-    void run(const kernels::Queue& queue);     ///< all of it
-    /// Gradients of both attentions, added to those before.
+    void run(const kernels::Queue& queue);     ///< the whole layer
+    /// Adds the gradients of both attentions to the earlier ones.
     void backward(const kernels::Queue& queue);
 
     const kernels::Buffer<T>& result() const { return y_; }
@@ -32,7 +32,7 @@ public:
 
     static constexpr int64_t n_channel = 128, n_inner = 512, n_branch = 16, n_ancestor = 4;
     static constexpr int64_t n_leaf = kernels::tile_points, n_parent = n_leaf / n_branch;
-    /// An exponential is ten vector instructions, as many as 20 flops of fused multiply-adds.
+    /// An exponential has ten vector instructions, which count as 20 flops of fused multiply-adds.
     static constexpr double exponential = 20;
     static constexpr double attention_flops() {
         return n_leaf * (n_branch + n_ancestor) * (4.0 * n_inner + 4 * exponential);

@@ -4,11 +4,12 @@
 //   neighborhood  128 x 256 equiangular -> itself, C channels, cutoff 7 / sqrt(pi) * pi / 127
 //   global        64 x 128 equiangular -> itself
 //   training      attention of `neighborhood` forward and backward, without projections: 2 products
-//                 of length C a pair forward, 3 for dq, 4 for dk and dv
-// Before timing, some points are compared with the reference in double. Reports seconds of a layer,
-// flops of projections, scores and averages and their share of a bare multiply-add loop in the same
-// program, for the layer and (attention_of_peak) for attention alone; exponentials count nothing.
-// Rates are those of the fastest pass, as is the peak.
+//   of
+//                 length C per pair forward, 3 for dq, 4 for dk and dv
+// Before timing, some points are compared with the reference in double. Reports seconds per layer,
+// flops of projections, scores and averages and their fraction of a bare multiply-add loop in the
+// same program, for the layer and (attention_of_peak) for attention alone; exponentials are not
+// counted. Rates and peak are those in the fastest pass.
 #include <benchmark/benchmark.h>
 
 #include <cmath>
@@ -79,7 +80,7 @@ void global(benchmark::State& state) {
         state, queue, layer, [&] { layer.attend(queue); }, layer.attention_flops());
 }
 
-/// The fastest of some passes of a part.
+/// Returns the time of the fastest of some passes of a part.
 double best_of(const auto& part) {
     double best = seconds_of(part);
     for (int i = 0; i < 5; ++i) best = std::min(best, seconds_of(part));

@@ -21,7 +21,7 @@ Queue one_thread(const Queue& queue) {
     return Queue(queue.backend(), queue.level(), 1);
 }
 
-/// Columns of the longest list.
+/// Returns the number of columns of the longest list.
 int64_t longest_list(const Stencil& stencil) {
     int64_t longest = 0;
     for (int64_t row = stencil.first_row; row < stencil.end_row; ++row)
@@ -128,7 +128,7 @@ NeighborhoodLayer::NeighborhoodLayer(const Grid& grid, const Heads& heads, Stenc
       n_scratch_(neighborhood_scratch(heads, block_rows * longest_list(stencil_))),
       scratch_(max_threads * n_scratch_) {}
 
-/// Columns of a tile from `column` on, of rows [first, end).
+/// Computes attention for the columns of a tile from `column` on, of rows [first, end).
 void NeighborhoodLayer::attend_block(const Queue& queue, int64_t first, int64_t end, int64_t column,
                                      int thread) {
     NeighborhoodRow<float> rows[block_rows];

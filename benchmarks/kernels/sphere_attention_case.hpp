@@ -9,10 +9,10 @@
 
 namespace surrogate::bench {
 
-/// A layer of attention on the sphere as a plan runs it: projections of every point to queries,
-/// keys and values, then tile by tile attention and the projection of its result. Rows of points
-/// lie (n_lat, C, row), keys and values in rings; numbers are fixed and random, scores of the size
-/// that trained networks have.
+/// A layer of attention on the sphere in the steps of a plan: projections of every point to
+/// queries, keys and values, then tile by tile attention and the projection of its result. Rows of
+/// points are stored as (n_lat, C, row), keys and values in rings; numbers are fixed and random,
+/// scores of the size of trained networks.
 class SphereLayer {
 public:
     double projection_flops() const;
@@ -20,7 +20,7 @@ public:
 protected:
     static constexpr int max_threads = 64;
 
-    /// n_tile_rows: rows of latitude whose averages a thread holds at once.
+    /// n_tile_rows: rows of latitude whose averages a thread stores at once.
     SphereLayer(const kernels::Grid& grid, const kernels::Heads& heads,
                 std::span<const kernels::sphere::Strip> strips, int64_t n_tile_rows);
 
@@ -29,7 +29,7 @@ protected:
                      int thread);
 
     kernels::Tile<float> tile(kernels::Buffer<float>& data, int64_t row, int64_t first) const;
-    /// Returns the attention of points [first, ..) of a row.
+    /// Returns the results of attention for points [first, ..) of a row.
     kernels::Tile<float> averages(int64_t first, int64_t tile_row, int thread);
     int64_t n_tile() const;
     kernels::sphere::Rings<float> k() { return {&k_layout_, k_.data()}; }
@@ -37,12 +37,12 @@ protected:
 
     kernels::Grid grid_;
     kernels::Heads heads_;
-    int64_t row_;  ///< distance of channels of a row of points
+    int64_t row_;  ///< stride of channels in a row of points
     kernels::sphere::RingLayout k_layout_, v_layout_;
     kernels::Buffer<float> parameters_, x_, q_, k_, v_, y_;
     int64_t n_tile_rows_;
     kernels::Buffer<float> averages_;  ///< (thread, tile row, C, tile_points)
-    kernels::Buffer<float> weight_;    ///< (n_lat) of quadrature
+    kernels::Buffer<float> weight_;    ///< (n_lat) quadrature weights
 };
 
 /// Neighborhood attention of a grid with itself.
@@ -50,11 +50,11 @@ class NeighborhoodLayer : public SphereLayer {
 public:
     NeighborhoodLayer(const kernels::Grid& grid, const kernels::Heads& heads, double theta_cutoff);
 
-    /// Attention alone, of rows [first, end).
+    /// Computes attention alone, of rows [first, end).
     void attend(const kernels::Queue& queue, int64_t first, int64_t end);
     void run(const kernels::Queue& queue);
-    /// Largest difference of some rows of attention from `ref` in double, relative to the largest
-    /// result.
+    /// Returns the largest difference of some rows of attention from `ref` in double, relative to
+    /// the largest result.
     double error(const kernels::Queue& queue);
     double attention_flops(int64_t first, int64_t end) const;
     int64_t n_lat() const { return grid_.n_lat; }
@@ -73,7 +73,7 @@ protected:
         });
     }
 
-    static constexpr int64_t block_rows = 4;  ///< rows of latitude that attend together
+    static constexpr int64_t block_rows = 4;  ///< rows of latitude that are processed together
     kernels::sphere::Stencil stencil_;
     int64_t n_scratch_;
     kernels::Buffer<float> scratch_;  ///< (thread, n_scratch)

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Convolutions and resampling of the Spherical Transformer at 128 x 256: the encoder's filter on 3
-// fields, the decoder's behind its channel weights (3 fields of 9 functions), the filter of a
+// fields, the decoder's filter after its channel weights (3 fields of 9 functions), the filter of a
 // channel-by-channel convolution, and the resampling of 128 channels. Build with
 // -DSURROGATE_BENCHMARKS=ON, run build/bin/sphere_convolve_bench. Before timing, rows are compared
-// with the reference in double. Rates are those of the fastest pass, as is the peak of a bare
-// multiply-add loop in the same program.
+// with the reference in double. Rates, and the peak of a bare multiply-add loop in the same
+// program, are those in the fastest pass.
 #include <benchmark/benchmark.h>
 
 #include <numbers>

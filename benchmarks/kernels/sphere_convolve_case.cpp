@@ -27,7 +27,7 @@ Stencil filter(const Grid& out, const Grid& in, double theta_cutoff) {
     return convolution(out, in, filter, 0, out.n_lat);
 }
 
-/// Largest difference over largest value.
+/// Largest difference divided by the largest value.
 class Difference {
 public:
     void add(double got, double want) {

@@ -10,7 +10,7 @@
 namespace surrogate::bench {
 
 /// Psi of the models' filter, (5, 4) piecewise linear, on a whole field of fixed random numbers;
-/// before the channel weights (`apply_basis`) or behind them (`sum_basis`).
+/// before the channel weights (`apply_basis`) or after them (`sum_basis`).
 class ConvolveCase {
 public:
     enum Ordering { geometry_first, weights_first };
@@ -19,9 +19,11 @@ public:
                  int64_t n_channel);
 
     void run(const kernels::Queue& queue);
-    /// Largest difference from `ref` in double over some rows, relative to the largest result.
+    /// Returns the largest difference from `ref` in double over some rows, relative to the largest
+    /// result.
     double error(const kernels::Queue& queue);
-    /// Products of weights and values; those with channel weights belong to the layer around.
+    /// Returns the flops of the products of weights and values, without channel weights, which
+    /// belong to the layer.
     double flops() const;
 
 private:

@@ -21,7 +21,7 @@ Buffer<double> doubles(const Buffer<float>& data) {
     return copy;
 }
 
-/// The same place of a tile in a copy of its memory.
+/// Returns the address in a copy of the memory that corresponds to a tile.
 template <class To, class From>
 Tile<To> moved(Tile<From> tile, const Buffer<float>& from, To* to) {
     return {to + (tile.data - from.data()), tile.shape, tile.stride};

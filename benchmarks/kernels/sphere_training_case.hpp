@@ -7,15 +7,15 @@
 namespace surrogate::bench {
 
 /// Neighborhood attention of a grid with itself, forward and backward, without its projections, as
-/// a step of training runs it: forward keeps averages and logarithms of sums; backward puts
-/// queries, gradients and sums into rings and computes dq, dk and dv.
+/// in a training step: the forward pass keeps averages and logarithms of sums; the backward pass
+/// copies queries, gradients and sums to rings and computes dq, dk and dv.
 class NeighborhoodTraining : public NeighborhoodLayer {
 public:
     NeighborhoodTraining(const kernels::Grid& grid, const kernels::Heads& heads,
                          double theta_cutoff);
 
     void forward(const kernels::Queue& queue);
-    /// Sums of queries, and rings of what keys meet.
+    /// Computes the sums of queries, and the rings that the backward pass of keys reads.
     void prepare_backward(const kernels::Queue& queue);
     void backward_queries(const kernels::Queue& queue);
     void backward_keys(const kernels::Queue& queue);
@@ -25,10 +25,10 @@ public:
         backward_queries(queue);
         backward_keys(queue);
     }
-    /// Largest difference of dq, dk and dv of some rows from `ref` in double, relative to the
-    /// largest result.
+    /// Returns the largest difference of dq, dk and dv of some rows from `ref` in double, relative
+    /// to the largest result.
     double error(const kernels::Queue& queue);
-    /// 2 n_product multiply-adds a pair and channel.
+    /// Returns 2 n_product multiply-adds per pair and channel.
     double flops(int n_product) const {
         return attention_flops(0, grid_.n_lat) / 4 * 2 * n_product;
     }

@@ -11,7 +11,7 @@ using namespace kernels;
 
 namespace {
 
-/// The three layers behind one another in memory.
+/// Returns the three layers, contiguous in memory.
 template <class T>
 SwiGlu<T> layers(const T* parameters, int64_t width, int64_t n_hidden) {
     const int64_t n_weight = width * n_hidden;

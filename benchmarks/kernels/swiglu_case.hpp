@@ -13,12 +13,13 @@ public:
     SwiGluCase(int64_t width, int64_t ratio, int64_t n_point);
 
     void run(const kernels::Queue& queue);
-    void forward(const kernels::Queue& queue);   ///< with what backward needs of all points
+    void forward(const kernels::Queue& queue);   ///< with the saved values of all points
     void backward(const kernels::Queue& queue);  ///< needs forward
-    /// Largest difference from `ref` in double in the first tile, relative to the largest result.
+    /// Returns the largest difference from `ref` in double in the first tile, relative to the
+    /// largest result.
     double error(const kernels::Queue& queue);
 
-    /// Flops of the three products.
+    /// Returns the flops of the three products.
     double flops() const { return 6.0 * static_cast<double>(n_point_ * width_ * n_hidden_); }
 
 private:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Trees of balls on clouds of points in three dimensions. Build with -DSURROGATE_BENCHMARKS=ON, run
-// build/bin/tree_bench. Before timing, positions are compared with those of a plain recursion of
-// std::nth_element over indices on one thread, and every pass is timed beside one of it (small
+// build/bin/tree_bench. Before timing, positions are compared with a plain recursion of
+// std::nth_element over indices on one thread, and every pass is timed beside one recursion (small
 // clouds) or a few (large ones): `plain` is the ratio of the fastest.
 #include <benchmark/benchmark.h>
 

@@ -13,7 +13,7 @@ namespace surrogate::bench {
 
 namespace {
 
-/// A number in 0 .. 1 that `i` decides.
+/// Returns a number in 0 .. 1 that is a function of `i`.
 double fraction(int64_t i, uint64_t stream) {
     uint64_t z = (static_cast<uint64_t>(i) * 4 + stream + 1) * 0x9e3779b97f4a7c15;
     z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
@@ -33,13 +33,13 @@ Point point_of(const std::string& kind, int64_t i, int64_t n) {
     }
     const double a = fraction(i, 0), b = fraction(i, 1), c = fraction(i, 2);
     if (kind == "volume") return {{a, b, c}};
-    // An ellipsoid, with layers that come ever closer to it.
+    // An ellipsoid, with layers whose distance to it decreases.
     const double height = std::exp(-9 * c), angle = 2 * std::numbers::pi * a, z = 2 * b - 1;
     const double r = std::sqrt(1 - z * z) * (1 + height);
     return {{4 * z * (1 + height), r * std::cos(angle), 0.4 * r * std::sin(angle)}};
 }
 
-/// A permutation of 0 .. n - 1.
+/// Returns element i of a permutation of 0 .. n - 1.
 int64_t shuffled(int64_t i, int64_t n) {
     int64_t step = n / 2 + n / 9 + 1;
     while (std::gcd(step, n) != 1) ++step;

@@ -12,15 +12,17 @@ namespace surrogate::bench {
 /// A cloud of points whose coordinates are single-precision numbers, and a tree of balls on it.
 class TreeCase {
 public:
-    /// kind: "volume" (uniform in a cube), "surface" (layers around an ellipsoid, ever closer to
-    /// it), "lattice" (tied coordinates). Points of rank `rank` of `size`: a contiguous share of n
-    /// points by formula; ids shuffled or in order.
+    /// kind: "volume" (uniform in a cube), "surface" (layers around an ellipsoid, with decreasing
+    /// distance), "lattice" (tied coordinates). Points of rank `rank` of `size`: a contiguous part
+    /// of n points by formula; ids shuffled or in order.
     TreeCase(const std::string& kind, int64_t n, bool is_shuffled, int rank = 0, int size = 1);
 
-    /// Positions of this rank's points; the ranks' shares of leaves begin at balls of 256.
+    /// Returns the positions of this rank's points; the parts of the leaves of each rank begin at
+    /// balls of 256.
     std::vector<int64_t> run(impl::Communicator& comm, const kernels::Queue& queue) const;
 
-    /// The same for one rank by a plain recursion of std::nth_element over indices, on one thread.
+    /// Returns the positions on one rank by a plain recursion of std::nth_element over indices, on
+    /// one thread.
     std::vector<int64_t> plain() const;
 
 private:

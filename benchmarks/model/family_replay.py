@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""How long the hot loops of Ball Sparse Attention, Sequoia, HEPT, the sphere and the wide layers take on an H200 if the
-compiler's own stall counts are kept: a model, nothing is measured.
+"""Predicts the time of the hot loops of Ball Sparse Attention, Sequoia, HEPT, the sphere and the wide layers on an H200 from
+the compiler's own stall counts: a model, without measurements.
 
     python3 benchmarks/model/family_replay.py build/lib/libsurrogate_cuda.so.0.2 [--only attend]
 
-As stall_replay.py, which says what is assumed; here a kernel is the passages through its one hot loop, and what stands before
-and behind it is left out. The loop is found by what it holds, its inner loops get the trips of the case, and the multiply-adds
-and powers of two of a passage are compared with those of the algorithm: the model refuses to speak if they differ. Where
-branches are not decided by an inner loop the longer way counts, but ways that only a grown maximum takes. Blocks of threads a multiprocessor
+Works like stall_replay.py, which lists the assumptions. Here a kernel consists of the passages through its one hot loop; code
+before and after it is left out. The loop is found by its contents, its inner loops get the trips of the case, and the
+multiply-adds and powers of two of a passage are compared with those in the algorithm: the script fails if they differ. If
+branches are not decided by an inner loop, the longer path is counted, except paths for a grown maximum. Blocks of threads per multiprocessor
 follow from registers, threads and shared memory. Loads from global memory, near: L1; far: L2.
 """
 import argparse
@@ -27,31 +27,32 @@ from sass import Graph, Parameters, functions
 from stall_replay import L1, L2, QUARTERS, mean_cycles, step, trace
 
 CHIP = CHIPS[0]
-REGISTERS, THREADS, SHARED, BLOCKS = 65536, 2048, 227 * 1024, 32  # of a multiprocessor
-PRODUCT = {"16816": 2048, "1688": 1024, "1684": 512}  # multiply-adds of an instruction
+REGISTERS, THREADS, SHARED, BLOCKS = 65536, 2048, 227 * 1024, 32  # per multiprocessor
+PRODUCT = {"16816": 2048, "1688": 1024, "1684": 512}  # multiply-adds per instruction
 
 
 @dataclasses.dataclass
 class Loop:
-    """A kernel's hot loop at one size."""
+    """The hot loop of a kernel at one size."""
     title: str
-    kernel: str  # of the mangled name
-    place: tuple  # which of the outermost loops that hold `mark`, by address; then of those inside, as deep as it goes
-    trips: list  # of its inner loops, outer before inner, by address
-    passages: float  # of one warp
-    n_warp: float  # in all
+    kernel: str  # part of the mangled name
+    place: tuple  # which of the outermost loops that hold `mark`, by address; then which of the
+                  # loops inside, recursively
+    trips: list  # trip counts of its inner loops, outer before inner, by address
+    passages: float  # per warp
+    n_warp: float  # in total
     block_warps: int
-    shared: int  # bytes of a block
-    multiply_adds: float  # of one passage and warp, by the algorithm; 0: no products
-    powers: float  # of two, likewise
-    floor: dict  # milliseconds by unit: the algorithm's own, without what is hidden or padded
+    shared: int  # bytes per block
+    multiply_adds: float  # per passage and warp, by the algorithm; 0: no products
+    powers: float  # powers of two, likewise
+    floor: dict  # milliseconds by unit: required by the algorithm, without hidden or padded work
     mark: str = "HMMA"
-    hides: bool = True  # pairs: the way that asks for each counts
+    hides: bool = True  # the code with masks for each pair is counted
     note: str = ""
 
 
 class LoopWalk(Walk):
-    """Instructions of one passage; trips as the case says."""
+    """Returns the instructions of one passage, with the trips of the case."""
 
     def __init__(self, graph, loop, header):
         super().__init__(graph, None, 0)
@@ -73,8 +74,8 @@ class LoopWalk(Walk):
         return self.trips_by_header[header]
 
     def is_tail(self, block):
-        """Sums that shrink because a maximum grew: products with one factor, and nothing else. Where nothing is hidden,
-        comparisons of columns."""
+        """Detects code that rescales sums after a grown maximum: products with one factor, and no other operation. Without hidden
+        pairs also comparisons of columns."""
         counts = self.graph.count(block)
         asks = self.number(counts, "ISETP") >= 3 and not self.number(counts, "HMMA|MUFU|LDG|LDS")
         shrinks = self.number(counts, "FMUL") >= 8 and self.number(counts, "FMUL") >= 0.7 * sum(counts.values())
@@ -115,11 +116,12 @@ def predict(loop, code, registers, show):
     header = hot_loop(graph, loop)
     walk = LoopWalk(graph, loop, header)
     walk.path(header)
-    instructions = [i for _, i in trace(walk, header) if i.guard != "!PT"]  # those do nothing
+    instructions = [i for _, i in trace(walk, header) if i.guard != "!PT"]  # these have no effect
     check(loop, instructions)
     n_block = math.ceil(loop.n_warp / loop.block_warps)
     most = resident_blocks(loop, registers)
-    blocks = -(-n_block // CHIP.n_multiprocessor)  # of one multiprocessor, one after another where they must
+    blocks = -(-n_block // CHIP.n_multiprocessor)  # per multiprocessor, one after another if
+                                                   # necessary
     resident = min(most, blocks)
     n_warp = max(1, round(resident * loop.block_warps / QUARTERS))
     rounds = n_block / CHIP.n_multiprocessor / resident if blocks > 4 * most else -(-blocks // resident)
@@ -137,8 +139,8 @@ def predict(loop, code, registers, show):
 # ---- the cases -------------------------------------------------------------------------------------------------
 
 def floor(powers=0.0, multiply_adds=0.0, float_steps=0.0, operand="fp16"):
-    """Milliseconds of the units: 16 powers a clock and multiprocessor, 790 TFLOP/s of 16-bit products (132 in three of
-    tf32), 128 float instructions a clock."""
+    """Returns milliseconds of the units: 16 powers per clock and multiprocessor, 790 TFLOP/s of 16-bit products (132 in three
+    of tf32), 128 float instructions per clock."""
     rate = {"fp16": 790e12, "bf16": 790e12, "tf32": 395e12, "fp32": 132e12}[operand]
     clock = CHIP.n_multiprocessor * CHIP.gigahertz * 1e9
     parts = {"powers": powers / (16 * clock), "products": 2 * multiply_adds / rate, "float": float_steps / (128 * clock)}
@@ -166,14 +168,14 @@ def linear(title, n_row, n_in, n_out, operand, reads_pieces):
 
 
 def row_sums(operand):
-    """Multiply-adds with which a tile of 16-bit probabilities is summed, and the share of powers of two that their unit takes:
-    one score in four goes by a polynomial."""
+    """Returns the multiply-adds that sum a tile of 16-bit probabilities, and the fraction of powers of two on their unit:
+    one score in four uses a polynomial."""
     return (0, 1) if wide(operand) else (16 * 8 * 16, 0.75)
 
 
 @functools.lru_cache
 def neighborhood(n_lat, n_lon, cutoff):
-    """(pairs, key tiles seen by all tiles of 16 queries) of an equiangular grid with both poles."""
+    """Returns (pairs, key tiles processed by all tiles of 16 queries) of an equiangular grid with both poles."""
     pairs = tiles = 0
     ring_tiles = -(-n_lon // 16)
     lat = [math.pi / 2 - math.pi * i / (n_lat - 1) for i in range(n_lat)]
@@ -187,7 +189,7 @@ def neighborhood(n_lat, n_lon, cutoff):
             half = n_lon if least <= -1 else math.acos(min(1, least)) / (2 * math.pi) * n_lon
             seen = min(n_lon, 2 * int(half) + 1)
             pairs += seen * n_lon
-            # An interval of seen + 15 columns that begins anywhere in a tile of 16.
+            # An interval of seen + 15 columns with any begin in a tile of 16.
             tiles += ring_tiles * min(ring_tiles, (seen + 15 - 1) / 16 + 1)
     return pairs, tiles
 
@@ -202,7 +204,7 @@ def sphere(title, n_lat, n_lon, channels, n_head, cutoff, operand):
     else:
         pairs, tiles = (n_lat * n_lon) ** 2, n_tile * n_tile
     sums, share = row_sums(operand)
-    # Four warps of a block share the tiles of keys of 16 queries, two of them a passage.
+    # Four warps of a block share the tiles of keys of 16 queries, two tiles per passage.
     passages = tiles / n_tile / 8
     return Loop(f"attend, head of {dim}: {title}", rf"sphere_attend.*OperandE{OPERANDS.index(operand)}ELi{n_value}E", (0,),
                 [0, 0, groups / (4 if wide(operand) else 8)], passages, 4 * n_tile * n_head, 4, (17 if n_value == 8 else 33) * 1024,
@@ -216,15 +218,16 @@ def bsa(title, kind, n, channels, n_head, operand, ball=256, block=8, group=8, n
     if dim > 16:
         raise ValueError("heads up to 16 channels")
     n_query = n // coarse_queries
-    key_tiles = 1 if wide(operand) else 2  # of a step
+    key_tiles = 1 if wide(operand) else 2  # per step
     keys = {"coarse": n / block, "ball": ball, "chosen": n_choice * block}[kind]
     steps = keys / 16 / key_tiles
     kinds = ["coarse", "ball", "chosen"]
-    # A passage: a step; of a ball 64 keys, with their distances; of chosen blocks a group, which fills half of one tile of 16 queries.
+    # A passage is: a step; for a ball 64 keys with their distances; for chosen blocks a group,
+    # which fills half of one tile of 16 queries.
     passages, trips, tiles = {"coarse": (steps, [], 2 * key_tiles),
                               "ball": (keys / 64, [32 / n_head, 4 / key_tiles], 8),
                               "chosen": (32 / group, [steps], n_choice * block / 16)}[kind]
-    seen = 2 if kind == "chosen" else 1  # tiles of queries in the code of which a group visits one
+    seen = 2 if kind == "chosen" else 1  # tiles of queries in the code, of which a group uses one
     sums, share = row_sums(operand)
     return Loop(f"attend, {kind}, head of {dim}: {title}",
                 rf"bsa_attend.*OperandE{OPERANDS.index(operand)}ELi2ELi2.*KeysE{kinds.index(kind)}E", (0,), trips, passages,
@@ -236,7 +239,7 @@ def bsa(title, kind, n, channels, n_head, operand, ball=256, block=8, group=8, n
 def hept(title, n, n_head, n_table, dim, coordinates, block, operand):
     width, x = -(-dim // 8) * 8, 4 if coordinates <= 4 else 8
     pairs = n * block * n_head * n_table
-    n_query = 2 if width <= 24 else 1  # of a thread
+    n_query = 2 if width <= 24 else 1  # per thread
     n_side = 3 if 3 * block <= 320 else 1  # blocks of tokens side by side
     warps = math.ceil(n_side * math.ceil(block / n_query) / 32)
     blocks = n / (n_side * block) * n_head * n_table

@@ -1,20 +1,20 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Innermost loops of compiled vector kernels: what they hold, what lies on the stack that should be in registers, and how many
-cycles llvm-mca predicts. A model, nothing is measured.
+"""Analyzes innermost loops of compiled vector kernels: their instructions, values on the stack that should be in registers, and
+the cycles that llvm-mca predicts. A model, without measurements.
 
     python3 benchmarks/model/host_loops.py build [--list tests/kernels/base/hot_loops.txt] [--cpu icelake-server]
 
-`build` is a build folder (GCC, Release). The list names the hot loops, one a line:
+`build` is a build folder (GCC, Release). The list names the hot loops, one per line:
 
     <source of the object> <level> <expression for the function> <multiply-adds of the loop> <vectors> <others>
 
-The expression is searched in the name without namespaces, as c++filt prints it. Of each function that it finds, the loop with the most
-multiply-adds counts; it must have at least as many as the line says. The last two numbers are how many instructions of it may read or
-write a vector, or anything else, on the stack. The status is 1 if a loop has more, or if a line finds nothing: then the compiler has
-given the function another name, and the line is to be mended. With --cpu, llvm-mca's cycles an iteration stand beside each loop,
-and the share of the two multiply-adds a cycle that these processors can do. It knows no caches; its model of Zen 3 in LLVM 14
-counts one multiply-add a cycle, which is wrong.
+The expression is searched in the name without namespaces, as c++filt prints it. In each matching function, the loop with the most
+multiply-adds is used; it must have at least the number in the line. The last two numbers are the allowed instructions that read or
+write a vector, or other data, on the stack. The status is 1 if a loop has more, or if a line matches nothing: then the compiler has
+renamed the function, and the line must be updated. With --cpu, llvm-mca's cycles per iteration are printed beside each loop,
+and the fraction of two multiply-adds per cycle, the peak of these processors. It models no caches; its model of Zen 3 in LLVM 14
+counts one multiply-add per cycle, which is wrong.
 """
 import argparse
 import collections
@@ -30,7 +30,7 @@ LINE = re.compile(r"^\s*([0-9a-f]+):\t(\S+)(?:\s+(.*?))?\s*(?:#.*)?$")
 
 
 def functions(text):
-    """[(name, [Instruction])] of what `objdump -dC --no-show-raw-insn` prints."""
+    """Returns [(name, [Instruction])] of the output of `objdump -dC --no-show-raw-insn` prints."""
     found = []
     for line in text.splitlines():
         head = HEAD.match(line)
@@ -45,7 +45,7 @@ def functions(text):
 
 
 def short(name):
-    """Without namespaces and parameters: `score_block<6, 2>`."""
+    """Returns the name without namespaces and parameters: `score_block<6, 2>`."""
     name = re.sub(r"\(anonymous namespace\)::|\b(?:surrogate|kernels|N_\w+|[a-z]+)::", "", name)
     name = re.sub(r" \[clone.*\]$", "", name)
     depth, end = 0, len(name)
@@ -58,13 +58,13 @@ def short(name):
 
 
 def target(instruction):
-    """Address that a jump within its function goes to, or None."""
+    """Returns the target address of a jump within its function, or None."""
     match = re.fullmatch(r"([0-9a-f]+)", instruction.operands) if instruction.op.startswith("j") else None
     return int(match.group(1), 16) if match else None
 
 
 def innermost_loops(code):
-    """[[Instruction]]: natural loops without another one inside, wherever the compiler has laid their parts."""
+    """Returns [[Instruction]]: natural loops without inner loops, for any layout of their parts."""
     place = {instruction.address: i for i, instruction in enumerate(code)}
     successors, predecessors = [[] for _ in code], [[] for _ in code]
     for i, instruction in enumerate(code):
@@ -78,7 +78,8 @@ def innermost_loops(code):
     bodies = {}
     for tail, ends in enumerate(successors):
         for head in ends:
-            if head > tail or reaches(successors, tail, head):  # not every way to the tail passes the head
+            if head > tail or reaches(successors, tail, head):  # not every path to the tail passes
+                                                                # the head
                 continue
             body, todo = bodies.setdefault(head, {head}), [tail]
             while todo:
@@ -91,7 +92,7 @@ def innermost_loops(code):
 
 
 def reaches(successors, end, without):
-    """Whether a way leads from the function's begin to `end`, not through `without`."""
+    """Returns True if a path leads from the function's begin to `end`, not through `without`."""
     seen, todo = {without}, [0]
     while todo:
         at = todo.pop()
@@ -108,8 +109,8 @@ Content = collections.namedtuple("Content", "instructions fma loads stores vecto
 
 
 def content(loop, has_frame):
-    """Counts of a loop. A place on the stack has a fixed distance from %rsp (or from %rbp, where that is the frame); with an
-    index it is an array of the program's own."""
+    """Returns counts of a loop. A stack slot has a fixed offset from %rsp (or from %rbp, if it is the frame pointer); with an
+    index it is an array of the program."""
     stack = re.compile(r"(?<![\w)])(?:-?0x[0-9a-f]+)?\(%r(?:sp|bp)\)" if has_frame else
                        r"(?<![\w)])(?:-?0x[0-9a-f]+)?\(%rsp\)")
     fma = loads = stores = vectors = others = 0
@@ -133,7 +134,7 @@ def has_frame(code):
 
 
 def cycles(loop, cpu, mca):
-    """An iteration, by llvm-mca; None if the processor lacks an instruction."""
+    """Returns the cycles of an iteration, by llvm-mca; None if the processor lacks an instruction."""
     text = ""
     for instruction in loop:
         to = target(instruction)
@@ -150,7 +151,7 @@ def cycles(loop, cpu, mca):
 
 
 def objects(build, source):
-    """The object of a source, given as <folder>/<file>."""
+    """Returns the object of a source, given as <folder>/<file>."""
     found = sorted(Path(build).glob(f"kernels/CMakeFiles/*.dir/{source}.o"))
     if not found:
         sys.exit(f"{build} has no object of kernels/{source}; build the target surrogate_kernels first")
@@ -158,7 +159,7 @@ def objects(build, source):
 
 
 class Disassembly:
-    """Functions of an object and level by their short names, read once."""
+    """Returns functions of an object and level by their short names, read once."""
 
     def __init__(self, objdump):
         self.objdump, self.read = objdump, {}

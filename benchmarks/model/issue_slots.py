@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""How long encode and decode of FLARE must take by the instructions they issue: a model, nothing is measured.
+"""Predicts the minimum time of encode and decode of FLARE from their issued instructions: a model, without measurements.
 
     python3 benchmarks/model/issue_slots.py build/lib/libsurrogate_cuda.so.0.2 [--points 1000000] [--latents 128,256,2048]
 
 Width 64, 8 heads of 8. Machine code is read by cuobjdump (CUDA toolkit; or the environment's CUOBJDUMP). Branches that the
-kernel's parameters decide are followed; of others the longer way counts, except ways that only the last points take. Loops
+kernel's parameters decide are followed; for others the longer path is counted, except paths for the last points only. Loops
 are weighted by their trips, and every step of the sum is printed. The counts of products and powers of two are compared with
-those of the algorithm; the model refuses to speak if they differ.
+the algorithm; the script fails if they differ.
 """
 import argparse
 import collections
@@ -24,14 +24,14 @@ OPERANDS = ["fp32", "tf32", "fp16", "bf16"]  # as in kernels/device/operand.hpp
 
 
 class Chip:
-    """Cycles that a warp's instruction keeps a unit busy. A multiprocessor has four quarters, each with its own units but
-    the last two, which all share: cycles of those are of the multiprocessor.
+    """Cycles for which a warp's instruction occupies a unit. A multiprocessor has four quarters, each with its own units except
+    the last two, which all share: their cycles are cycles of the multiprocessor.
 
     Sources: CUDA C++ Programming Guide, "Throughput of native arithmetic instructions" (results per clock and multiprocessor:
     32-bit float add, multiply, fma 64 on 8.0 and 128 on 9.0; special functions 16; 32-bit integer, compare, minimum,
     conversions, multiply-add of integers 64; shuffles 32). Products: A100 datasheet, 312 TFLOP/s of fp16 at 1.41 GHz = 1024
-    fma a clock. H200 datasheet, 989 TFLOP/s = 4096 fma a clock by wgmma; mma.sync, which these kernels use, was measured at
-    62 % of that on H100 (arXiv:2402.13499). Shared memory: 128 bytes a clock."""
+    fma per clock. H200 datasheet, 989 TFLOP/s = 4096 fma per clock by wgmma; mma.sync, which these kernels use, was measured at
+    62 % of that on H100 (arXiv:2402.13499). Shared memory: 128 bytes per clock."""
 
     def __init__(self, name, architecture, first_parameter, n_multiprocessor, gigahertz, float_cycles, fma_of_quarter):
         self.name, self.architecture, self.first_parameter = name, architecture, first_parameter
@@ -43,7 +43,7 @@ class Chip:
         return fma / (self.fma_of_quarter / (2 if "TF32" in op else 1))
 
     def cost(self, op):
-        """[(unit, cycles)] of one instruction of a warp."""
+        """Returns [(unit, cycles)] of one instruction of a warp."""
         base = op.split(".")[0]
         costs = [("issue", 1)]
         wide = 4 if ".128" in op else 2 if ".64" in op else 1
@@ -67,11 +67,11 @@ class Chip:
         return costs
 
     def cycles(self, counts):
-        """{unit: cycles of a quarter}, for the instructions of one warp."""
+        """Returns {unit: cycles of a quarter} for the instructions of one warp."""
         sums = collections.Counter()
         for op, n in counts.items():
             for unit, cycles in self.cost(op):
-                # Four quarters share the memory units: a warp of each.
+                # Four quarters share the memory units: one warp of each.
                 sums[unit] += n * cycles * (4 if unit.endswith("memory") else 1)
         return sums
 
@@ -105,11 +105,11 @@ Encode = struct("Encode", ("args", EncodeArgs), ("first_latent_tile", I32), ("n_
 Decode = struct("Decode", ("args", DecodeArgs), ("weight_bytes", I32), ("resident", BOOL), ("latents_fit", BOOL))
 
 SOME = 0x7F0000001000  # an address that is not null
-RARE = 1_000_000  # instructions that a way makes a detour of to miss a block
+RARE = 1_000_000  # instructions added to a path that does not pass a block
 
 
 class Case:
-    """One pass at one size: what the kernel is told, and what the algorithm asks of it."""
+    """One pass at one size: arguments of the kernel, and requirements of the algorithm."""
 
     def __init__(self, which, operand, n_point, n_latent, chip, narrow=(16, 1, 4)):
         self.which, self.operand, self.n_point, self.n_latent, self.chip = which, operand, n_point, n_latent, chip
@@ -118,7 +118,7 @@ class Case:
         self.n_warp, self.n_tile, self.chunk = (8, 1, 4) if self.is_wide else narrow
         self.rows = self.n_warp * 16 * self.n_tile
         self.latent_tiles = (n_latent + 15) // 16
-        # Latents whose sums fit beside the weights; encode_geometry() of flare_device.cpp.
+        # Latents whose sums fit beside the weights; see encode_geometry() of flare_device.cpp.
         self.layer_bytes = C * C * (8 if operand == "fp32" else 4 if self.is_wide else 2)
         self.weights_resident = True
         self.passes = [H * self.latent_tiles]
@@ -150,24 +150,25 @@ class Case:
                             6 * self.layer_bytes, True, True)
         return Parameters(self.chip.first_parameter, bytes(launch))
 
-    # Instructions of one warp for one block of points.
+    # Work of one warp in the passage of one block of points.
     def expected_layers(self):
         return (2 * N_LAYER if self.which == "encode" else N_LAYER + 1) * self.n_tile
 
     def expected_exponentials(self, n_latent_tile):
-        """Scores a lane holds: a tile of 16 latents x 16 points is 8 a lane."""
+        """Returns the scores per lane: a tile of 16 latents x 16 points has 8 per lane."""
         tiles = n_latent_tile * (self.rows // 16)  # of latents x points, for all warps
         return tiles * 8 / self.n_warp
 
 
 class Walk:
-    """Instructions of one passage through a loop, by what they are for."""
+    """Instructions of one passage through a loop, by purpose."""
 
     def __init__(self, graph, case, n_latent_tile):
         self.graph, self.case, self.n_latent_tile = graph, case, n_latent_tile
         self.memory = {}
         self.lines = []
-        self.ways, self.trips_of, self.rare = {}, {}, set()  # the way through each loop, for a replay
+        self.ways, self.trips_of, self.rare = {}, {}, set()  # the path through each loop, for a
+                                                             # replay
 
     def whole(self, header):
         return sum((self.graph.count(b) for b in self.graph.loops[header]), collections.Counter())
@@ -190,12 +191,12 @@ class Walk:
         return "scores" if exponentials >= 16 else "groups"
 
     def trips(self, header, outer):
-        """How often a loop runs for one passage of the loop around it; `outer`: kinds from the outside."""
+        """Returns the trips of a loop for one passage of the loop around it; `outer`: kinds from the outside."""
         kind, case = self.kind(header), self.case
         if kind == "points":
             return 1
         if kind == "layers":
-            return None  # shared among the layer loops of the same place, see below
+            return None  # shared among the layer loops at the same position, see below
         if kind == "copies":
             return 0 if case.weights_resident else case.layer_bytes / 16 / (32 * case.n_warp)
         if kind == "groups":
@@ -206,7 +207,8 @@ class Walk:
             if case.which == "encode":
                 # Tiles of latents of this warp, then chunks of points.
                 return [self.n_latent_tile / case.n_warp, case.rows / 16 / case.chunk][depth]
-            # Tiles of points, heads, chunks of latents; what runs once may be no loop any more.
+            # Tiles of points, heads, chunks of latents; a part that runs once may not be a loop any
+            # more.
             dimensions = [case.n_tile, H, max(1, case.latent_tiles / case.chunk)]
             while len(dimensions) > depth + nest and 1 in dimensions:
                 dimensions.reverse()
@@ -220,19 +222,19 @@ class Walk:
         return 1 + max((self.score_depth(h) for h in inner), default=0)
 
     def is_tail(self, block):
-        """Only the last points or latents come here: comparisons, and no work."""
+        """Returns True for code of the last points or latents only: comparisons, and no work."""
         counts = self.graph.count(block)
         work = self.number(counts, "HMMA|MUFU|LDS|STS|LDG|STG|SHFL|MOVM|FFMA|FADD|FMUL")
         return not work and self.number(counts, "ISETP") >= 8
 
     def is_remainder(self, header, block, inner):
-        """Latents behind the last chunk: decode has code for fewer beside the loop over chunks."""
+        """Returns True for latents after the last chunk: decode has code for fewer beside the loop over chunks."""
         has_chunks = any(self.kind(h) == "scores" and not self.score_depth(h) > 1 for h in inner)
         return self.case.which == "decode" and self.case.latent_tiles % self.case.chunk == 0 and self.kind(header) == "scores" \
             and has_chunks and self.number(self.graph.count(block), "HMMA|MUFU.EX2") > 0
 
     def path(self, header, outer=()):
-        """{part: counts} of one passage through the loop's body: the longest way, inner loops with their trips."""
+        """Returns {part: counts} of one passage through the loop's body: the longest path, inner loops with their trips."""
         if header in self.memory:
             return self.memory[header]
         graph = self.graph
@@ -268,12 +270,12 @@ class Walk:
         return self.memory[header]
 
     def layer_trips(self, header, inner):
-        """Decode has an output projection of one layer, often no loop any more, and a chain of five, in this order."""
+        """Handles decode, which has an output projection of one layer, often not a loop any more, and a chain of five, in order."""
         layers = sorted(h for h in inner if self.kind(h) == "layers")
         return [1, N_LAYER][layers.index(header)] if len(layers) == 2 else N_LAYER
 
     def longest(self, header, body, node, weights):
-        # The longest way around what only the last points or latents need.
+        # The longest path around the code for the last points or latents.
         size = {n: -RARE if n in self.rare else sum(sum(c.values()) for c in parts.values())
                 for n, parts in weights.items()}
         before = collections.defaultdict(set)
@@ -317,7 +319,7 @@ class Walk:
 
 
 def predict(case, code, show):
-    """Milliseconds of one pass and the unit that limits it."""
+    """Returns milliseconds of one pass and the unit that limits it."""
     n_unit = -(-case.n_point // case.rows)
     units_of_block = -(-n_unit // case.chip.n_multiprocessor)
     milliseconds, limits = 0, []
@@ -352,7 +354,7 @@ def predict(case, code, show):
 
 
 def check(case, walk, parts, n_latent_tile):
-    """Products of layers, and powers of two of attention, as the algorithm has them."""
+    """Returns the products of layers and the powers of two of attention in the algorithm."""
     layers = parts.get("layers", collections.Counter()) + parts.get("rest", collections.Counter())
     tiles = case.expected_layers()
     done = sum(n * {"16816": 2048, "1688": 1024, "1684": 512}[op.split(".")[1]] for op, n in layers.items() if "HMMA" in op)
@@ -367,7 +369,7 @@ def check(case, walk, parts, n_latent_tile):
 
 
 def floors(n_point, n_latent, operand):
-    """Milliseconds of a block on H200 by its arithmetic: anchors of the project, datasheet and copy bandwidth."""
+    """Returns milliseconds of a block on H200 by its arithmetic: anchors of the project, datasheet and copy bandwidth."""
     special = (2 * n_point * n_latent * H + 12 * C * n_point) / (132 * 16 * 1.98e9)
     rate = {"fp16": 790e12, "bf16": 790e12, "tf32": 395e12, "fp32": 132e12}[operand]
     products = (32 * C * C + 8 * n_latent * C) * n_point / rate

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Machine code of kernels as cuobjdump prints it: instructions, blocks, loops, and which branches are decided by a
-kernel's parameters."""
+"""Parses machine code of kernels as cuobjdump prints it: instructions, blocks, loops, and the branches that a kernel's
+parameters decide."""
 import collections
 import re
 import subprocess
@@ -12,15 +12,15 @@ ENCODING = re.compile(r"^\s*/\* (0x[0-9a-f]{16}) \*/\s*$")
 
 
 def control(word):
-    """What the compiler tells the scheduler, in the upper half of an instruction since 7.0: cycles before the warp's next
-    instruction may issue, the barriers (0 .. 5, 7: none) it releases when its result is there and when its operands are read,
-    and a mask of the barriers it waits for."""
+    """Scheduling data of the compiler, in the upper half of an instruction since 7.0: cycles before the warp's next
+    instruction may issue, the barriers (0 .. 5, 7: none) that it releases when its result is available and when its operands
+    are read, and a mask of the barriers that it waits for."""
     bits = word >> 41
     return Control(bits & 15, bits >> 5 & 7, bits >> 8 & 7, bits >> 11 & 63)
 
 
 def functions(binary, architecture, cuobjdump):
-    """{mangled name: [Instruction]} of one architecture."""
+    """Returns {mangled name: [Instruction]} of one architecture."""
     text = subprocess.run([cuobjdump, "-sass", "-arch", architecture, binary], check=True, capture_output=True,
                           text=True).stdout
     found, current = {}, None
@@ -35,15 +35,15 @@ def functions(binary, architecture, cuobjdump):
             current.append(Instruction(int(address, 16), guard, op,
                                        [o.strip() for o in operands.split(",")] if operands else [], None))
             continue
-        match = ENCODING.match(line)  # the upper half, on a line of its own
+        match = ENCODING.match(line)  # the upper half, on a separate line
         if match and current and current[-1].control is None:
             current[-1] = current[-1]._replace(control=control(int(match.group(1), 16)))
     return found
 
 
 def target(instruction):
-    """Address a branch goes to, or None. BRA.DIV is the way of warps whose threads are apart: never taken here. On 8.0 a call
-    with a condition is a branch out of a loop; other calls are rare ways of divisions, which come back."""
+    """Returns the target address of a branch, or None. BRA.DIV is for divergent warps: never taken here. On 8.0 a call
+    with a condition is a branch out of a loop; other calls are rare paths of divisions, which return."""
     base = instruction.op.split(".")[0]
     is_branch = base == "BRA" and ".DIV" not in instruction.op or base == "CALL" and instruction.guard
     if not is_branch:
@@ -53,7 +53,7 @@ def target(instruction):
 
 
 class Parameters:
-    """The constant bank a kernel's parameters lie in, and its launch: bytes at c[0x0][first ..]."""
+    """The constant bank with a kernel's parameters and its launch: bytes at c[0x0][first ..]."""
 
     def __init__(self, first, data):
         self.first, self.data = first, data
@@ -80,7 +80,7 @@ class Constants:
         return common
 
     def value(self, state, operand):
-        """32 bits of an operand, or None."""
+        """Returns 32 bits of an operand, or None."""
         text = operand.replace(".reuse", "")
         negative = text.startswith("-")
         if negative or text.startswith("~") or text.startswith("|"):
@@ -108,7 +108,7 @@ class Constants:
         return None if known is None else known != negative
 
     def apply(self, state, instruction):
-        """The state after an instruction, in place."""
+        """Updates the state by an instruction, in place."""
         op, operands = instruction.op, instruction.operands
         guard = self.predicate(state, instruction.guard)
         if guard is False or not operands or target(instruction) is not None:
@@ -132,7 +132,7 @@ class Constants:
         if base in ("STG", "STS", "ST", "BAR", "RED", "REDG", "BSSY", "BSYNC", "EXIT", "WARPSYNC", "NOP", "BRA", "LDGSTS"):
             return []
         registers = [operands[0]]
-        for operand in operands[1:3]:  # predicates that come out behind or before the result
+        for operand in operands[1:3]:  # output predicates before or after the result
             if re.fullmatch(r"U?P\d", operand):
                 registers.append(operand)
         if re.fullmatch(r"U?P(\d|T)", operands[0]) and len(operands) > 1:
@@ -145,7 +145,7 @@ class Constants:
         return registers
 
     def result(self, state, op, operands):
-        """{register: value or None}; registers that are not named stay unknown."""
+        """Returns {register: value or None}; registers that are not named stay unknown."""
         base, parts = op.split(".")[0], op.split(".")[1:]
         v = [self.value(state, o) for o in operands]
         to = operands[0]
@@ -185,7 +185,7 @@ class Constants:
 
     @staticmethod
     def bits(inputs, table):
-        """LOP3: bit by bit, the table's entry for three input bits."""
+        """Evaluates LOP3: bit by bit, the table's entry for three input bits."""
         if None in inputs or table is None:
             return None
         result = 0
@@ -198,7 +198,7 @@ class Constants:
         return result
 
     def add(self, state, base, parts, operands):
-        """Sums of three, and of two with one shifted; a predicate behind the result takes the carry."""
+        """Evaluates sums of three, and of two with one shifted; a predicate after the result receives the carry."""
         carries = [o for o in operands[1:3] if re.fullmatch(r"U?P(\d|T)", o)]
         rest = operands[1 + len(carries):]
         carry_in = 0
@@ -244,7 +244,7 @@ class Constants:
             known = {"EQ": first == second, "NE": first != second, "LT": first < second, "LE": first <= second,
                      "GT": first > second, "GE": first >= second}.get(parts[0])
             if "EX" in parts and known is not None:
-                # The high words; equal ones leave the decision to the low words, in the last operand.
+                # The high words; if they are equal, the low words in the last operand decide.
                 low = self.predicate(state, operands[-1])
                 same = first == second
                 if parts[0] == "NE":
@@ -261,7 +261,7 @@ class Constants:
 
 
 class Graph:
-    """Blocks of a function that its parameters let run, with edges, dominators and loops."""
+    """Blocks of a function that are reachable with its parameters, with edges, dominators and loops."""
 
     def __init__(self, code, parameters):
         self.code = code
@@ -358,7 +358,7 @@ class Graph:
         return block == by
 
     def find_loops(self):
-        """{header: set of blocks}, natural loops; those with one header are one."""
+        """Returns {header: set of blocks}, natural loops; loops with one header are merged."""
         loops = {}
         for block in self.order:
             for successor in self.edges[block]:
@@ -376,7 +376,7 @@ class Graph:
         return loops
 
     def inner_loops(self, body, header):
-        """Headers of the loops directly inside."""
+        """Returns headers of the loops directly inside."""
         inside = [h for h, b in self.loops.items() if h != header and h in body and b < body | {h}]
         return [h for h in inside if not any(h in self.loops[o] and h != o for o in inside)]
 

@@ -1,20 +1,20 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""How long encode and decode of FLARE take if the compiler's own stall counts are kept: a model, nothing is measured.
+"""Predicts the time of encode and decode of FLARE from the compiler's own stall counts: a model, without measurements.
 
     python3 benchmarks/model/stall_replay.py build/lib/libsurrogate_cuda.so.0.2 [--points 1000000] [--latents 128,256]
 
-issue_slots.py asks how many instructions there are; this script in which cycle each can issue. The instructions of one
-passage of a block of points, found as there, are replayed in order for all warps of one quarter of an H200's multiprocessor.
+issue_slots.py counts instructions; this script computes the cycle in which each can issue. The instructions of one
+passage of a block of points, found by the same method, are replayed in order for all warps of one quarter of an H200's multiprocessor.
 An instruction waits until
-    - the stall count of the one before it in its warp is over,
+    - the stall count of the previous instruction of its warp has elapsed,
     - the barriers it names have been released by the loads, powers, shuffles that set them,
     - its unit is free; units are shared by the warps of the quarter, shared memory by all four quarters,
-and one instruction a cycle issues. Results are means over schedules (the same warp first; the least recent first) and over
+and one instruction per cycle issues. Results are means over schedules (the same warp first; the least recent first) and over
 distances between the warps. Latencies are assumed: LDS 30 cycles, SHFL 24, MUFU 22, and loads from global memory twice: near,
-as if all were in the L1 cache (40), and far, as they lie when points are many: queries of encode in L2 (270), x and the keys of
-decode in memory (700), weights of the norms in L1. Products give their results as the stall counts say. Not in it: instruction
-cache, register banks, divergence, barriers of the block beyond the ends of encode's phases, the small kernels. Trust it to 20 %.
+as if all were in the L1 cache (40), and far, as with many points: queries of encode in L2 (270), x and the keys of
+decode in memory (700), weights of the norms in L1. Results of products are available according to the stall counts. Not modeled: instruction
+cache, register banks, divergence, barriers of the block beyond the ends of encode's phases, the small kernels. The estimated error is 20 %.
 """
 import argparse
 import collections
@@ -31,12 +31,13 @@ QUARTERS = 4
 LATENCY = {"LDS": 30, "LD": 38, "SHFL": 24, "MOVM": 34, "MUFU": 22, "I2F": 22, "F2I": 22, "LDC": 30, "ULDC": 30}
 L1, L2, MEMORY = 40, 270, 700
 
-# One instruction as the replay sees it: its unit, cycles it keeps it busy, cycles until its result is there, control.
+# One instruction in the replay: its unit, the cycles for which it occupies the unit, the cycles
+# until its result is available, control.
 Step = collections.namedtuple("Step", "unit busy latency stall write read wait")
 
 
 def trace(walk, header):
-    """[(loop's kind, instruction)] of one passage through a loop, inner loops as often as they run."""
+    """Returns [(loop's kind, instruction)] of one passage through a loop, inner loops repeated by their trips."""
     steps, inner = [], set(walk.graph.inner_loops(walk.graph.loops[header], header))
     for node in walk.ways[header]:
         if node in inner:
@@ -51,7 +52,7 @@ def is_attention(kind):
 
 
 def load_latency(case, kind, op, where):
-    """Of a load from global memory. One word: norms; several: fragments of x, queries, keys."""
+    """Returns the latency of a load from global memory. One word: norms; several: fragments of x, queries, keys."""
     if where == "near" or not re.search(r"\.(64|128)", op):
         return L1
     return L2 if is_attention(kind) and case.which == "encode" else MEMORY
@@ -61,7 +62,7 @@ def step(instruction, chip, load):
     base = instruction.op.split(".")[0]
     unit, busy = "none", 1
     for name, cycles in chip.cost(instruction.op)[1:]:
-        # One path leads to shared and global memory, for four quarters.
+        # Four quarters share one path to shared and global memory.
         unit, busy = ("memory", QUARTERS * cycles) if name.endswith("memory") else (name, cycles)
     latency = load if base in ("LDG", "ATOMG") else LATENCY.get(base, 8)
     control = instruction.control
@@ -69,7 +70,7 @@ def step(instruction, chip, load):
 
 
 def replay(steps, n_warp, distance, is_greedy):
-    """Cycles in which n_warp warps, `distance` cycles apart, go through the steps."""
+    """Returns the cycles in which n_warp warps, `distance` cycles apart, execute the steps."""
     place, ready = [0] * n_warp, [w * distance for w in range(n_warp)]
     barriers = [[0] * 6 for _ in range(n_warp)]
     free = collections.defaultdict(int)
@@ -110,7 +111,7 @@ def mean_cycles(steps, n_warp):
 
 
 def passage(case, code, n_latent_tile, chip, where, show):
-    """Cycles of one block of points through one launch."""
+    """Returns the cycles of one block of points in one launch."""
     graph = Graph(code, case.parameters(n_latent_tile))
     walk = Walk(graph, case, n_latent_tile)
     points = [h for h in graph.loops if walk.kind(h) == "points"]
@@ -120,7 +121,7 @@ def passage(case, code, n_latent_tile, chip, where, show):
     check(case, walk, walk.path(outermost[0]), n_latent_tile)
     whole = trace(walk, outermost[0])
     steps = [(k, step(i, chip, load_latency(case, k, i.op, where))) for k, i in whole]
-    if case.which == "encode":  # a barrier between the two
+    if case.which == "encode":  # a barrier between both
         phases = [("layers, norms", [s for k, s in steps if not is_attention(k)]),
                   ("attention", [s for k, s in steps if is_attention(k)])]
     else:

@@ -11,20 +11,20 @@
 
 namespace surrogate::bench {
 
-/// Ball Sparse Attention of the paper: C = 64, 8 heads, balls of 256, blocks and groups of 8, 4
-/// chosen blocks. variant: "bsa", "group_compression", "no_group", "mean", "ball", "full".
+/// Returns Ball Sparse Attention of the paper: C = 64, 8 heads, balls of 256, blocks and groups of
+/// 8, 4 chosen blocks. variant: "bsa", "group_compression", "no_group", "mean", "ball", "full".
 nlohmann::json bsa_network(const std::string& variant, int64_t depth);
 
-/// Sequoia on points: C = 128, 4 heads of 128, k = 16.
+/// Returns Sequoia on points: C = 128, 4 heads of 128, k = 16.
 nlohmann::json sequoia_network(int64_t depth);
 
 /// A model on a cloud of n points in a cube, distributed evenly over the ranks of `context`, each
-/// rank a slab of the cube. Positions by formula, the same for any number of ranks.
+/// rank a slab of the cube. Positions are given by a formula, the same for any number of ranks.
 class CloudRun {
 public:
     CloudRun(const Context& context, const std::string& path, int64_t n, const Options& options);
     void run();
-    /// Other positions: the next run plans again.
+    /// Changes the positions: the next run plans again.
     void move();
     const std::vector<float>& y() const { return y_; }
     const Plan& plan() const { return plan_; }

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// What one run of each family costs, in absolute figures, for family_costs.py, which makes tables
-// of them:
+// Costs of one run of each family in absolute figures, for family_costs.py, which prints them as
+// tables:
 //   mpirun -n RANKS build/bin/family_costs MODEL [rounds]
-// MODEL as in named_case.hpp, one thread a rank. Prints one line of JSON on rank 0: points; memory
-// of the plan on all ranks and bytes sent by all ranks in a run; seconds of planning and, with
-// rounds > 0, of the fastest run, and processor seconds of a rank in the cheapest, which other
-// programs lengthen less; and by the plan's formulas the work of the busiest rank and of all, in
-// operations (a multiply-add is one, an exponential ten), and the collectives of a rank. With 0
-// rounds nothing runs: so more ranks than cores are no harm.
+// MODEL as in named_case.hpp, one thread per rank. Prints one line of JSON on rank 0: points;
+// memory of the plan on all ranks and bytes sent by all ranks in a run; seconds of planning and,
+// with rounds > 0, of the fastest run, and processor seconds of a rank in the cheapest run, on
+// which other load has less influence; and by the plan's formulas the work of the busiest rank and
+// of all ranks, in operations (a multiply-add is one, an exponential ten), and the collectives of a
+// rank. With 0 rounds nothing runs, so that there may be more ranks than cores.
 #include <mpi.h>
 
 #include <algorithm>
@@ -32,14 +32,14 @@ double over_ranks(double value, MPI_Op op) {
     return value;
 }
 
-/// Costs of this rank.
+/// Returns the processor seconds of this rank.
 double processor_seconds() {
     timespec now{};
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
     return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
 
-/// Seconds of `work` until the last rank has done it. Collective.
+/// Returns the seconds of `work` until the last rank has finished it. Collective.
 template <class Work>
 double seconds_of(const Work& work) {
     MPI_Barrier(MPI_COMM_WORLD);
@@ -73,7 +73,7 @@ nlohmann::json costs(int rounds, const Arguments&... with) {
     line["busiest_operations"] = over_ranks(operations, MPI_MAX);
     if (rounds == 0) return line;
     double wall = std::numeric_limits<double>::infinity(), processor = wall;
-    for (int round = 0; round <= rounds; ++round) {  // the first touches its memory
+    for (int round = 0; round <= rounds; ++round) {  // the first run initializes its memory
         const double begin = processor_seconds();
         wall = std::min(wall, seconds_of([&] { run->run(); }));
         processor = std::min(processor, over_ranks(processor_seconds() - begin, MPI_MAX));

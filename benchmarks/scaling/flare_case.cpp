@@ -13,8 +13,8 @@ namespace surrogate::bench {
 
 namespace {
 
-/// Weights of trained models' size: 1/sqrt(n_in) for matrices, 1 for norms, 0 for biases, each with
-/// some variation.
+/// Returns weights of the size of trained models: 1/sqrt(n_in) for matrices, 1 for norms, 0 for
+/// biases, each with some variation.
 float weight(const impl::TensorSpec& spec, int64_t i) {
     const double wave =
         std::sin(0.7 * static_cast<double>(i + 1) + static_cast<double>(spec.name.size()));

@@ -22,9 +22,9 @@ public:
 
     const std::string& path() const { return path_; }
 
-    /// Flops of one forward pass per point: affine layers, scores and weighted sums.
+    /// Returns the flops of one forward pass, per point: affine layers, scores and weighted sums.
     double flops() const;
-    /// Latent-point pairs a point: each costs two exponentials.
+    /// Returns latent-point pairs per point: each costs two exponentials.
     double pairs() const;
 
 private:
@@ -32,10 +32,10 @@ private:
     std::string path_;
 };
 
-/// Inputs x (n, 3) in [-1, 1], by formula.
+/// Returns inputs x (n, 3) in [-1, 1], by formula.
 std::vector<float> make_inputs(int64_t n);
 
-/// A model on n points, n a multiple of the ranks of `context`, each rank an equal share.
+/// A model on n points, n a multiple of the ranks of `context`, each rank an equal part.
 class FlareRun {
 public:
     FlareRun(const Context& context, const std::string& path, int64_t n);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Forward, backward and the sums of a training step of FLARE, without its optimiser: one block
-// between input and output projections, C = 64, 8 heads, M = 128, N = 50,000 points, gradients of
-// weights and inputs. Build with -DSURROGATE_BENCHMARKS=ON, run build/bin/flare_training_bench.
-// Before timing, gradients of 1,000 points are compared with those in double.
+// Forward pass, backward pass and the sums of a training step of FLARE, without its optimizer: one
+// block between input and output projections, C = 64, 8 heads, M = 128, N = 50,000 points,
+// gradients of weights and inputs. Build with -DSURROGATE_BENCHMARKS=ON, run
+// build/bin/flare_training_bench. Before timing, gradients of 1,000 points are compared with
+// gradients in double.
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
@@ -22,7 +23,8 @@ std::vector<int64_t> first_rows(int64_t n) {
     return rows;
 }
 
-/// Relative L2 distance of all gradients of weights from those in double, on 1,000 points.
+/// Returns the relative L2 distance of all gradients of weights from gradients in double, on 1,000
+/// points.
 double error_against_double(const Context& context, const Model& model,
                             const test::GradientWay& way) {
     test::FlareGradients got(context, model, first_rows(1000), way);

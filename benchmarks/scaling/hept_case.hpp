@@ -10,16 +10,17 @@
 
 namespace surrogate::bench {
 
-/// HEPT in the shape of the published tracking model: 3 tables, 8 heads of 24, blocks of 100.
+/// Returns HEPT in the shape of the published tracking model: 3 tables, 8 heads of 24, blocks of
+/// 100.
 nlohmann::json hept_network(int64_t n_layer);
 
 /// A model on n hits of a detector of ten layers, distributed over the ranks of `context` by
-/// azimuth. Hits by formula, the same for any number of ranks.
+/// azimuth. Hits are given by a formula, the same for any number of ranks.
 class HitRun {
 public:
     HitRun(const Context& context, const std::string& path, int64_t n, const Options& options);
     void run();
-    /// Turns the detector: the next run plans again.
+    /// Rotates the detector: the next run plans again.
     void move();
     const std::vector<float>& y() const { return y_; }
     const Plan& plan() const { return plan_; }

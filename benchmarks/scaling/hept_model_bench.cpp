@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // HEPT in the shape of the published tracking model, 2 threads, through the public interface: four
-// layers, with the way of hits to their home places and back, hashes, sorts and the output MLP.
-// Build with -DSURROGATE_BENCHMARKS=ON, run build/bin/hept_model_bench. The same model on few hits
-// is compared with the reference in double before anything is timed.
+// layers, including the redistribution of hits, hashes, sorts and the output MLP. Build with
+// -DSURROGATE_BENCHMARKS=ON, run build/bin/hept_model_bench. Before timing, the same model on few
+// hits is compared with the reference in double.
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
@@ -16,8 +16,9 @@ namespace {
 
 using namespace surrogate;
 
-/// Largest difference from `ref` in double, of the 99 % of the numbers that differ least: where two
-/// hashes are equal but for rounding, a hit may change its block.
+/// Returns the largest difference from `ref` in double, of the 99 % of the numbers with the
+/// smallest differences: where two hashes are equal except for rounding, a hit may change its
+/// block.
 double error_against_reference(const Context& context, const std::string& path) {
     bench::HitRun ours(context, path, 3000, {});
     bench::HitRun truth(context, path, 3000, {{"backend", "ref"}, {"precision", "fp64"}});

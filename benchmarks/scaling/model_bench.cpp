@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // One block and the whole model: FLARE with C = 64, 8 heads, M = 128 on N = 100,000 points, 2
 // threads, through the public interface. Build with -DSURROGATE_BENCHMARKS=ON, run
-// build/bin/model_bench. Reports seconds, microseconds a point and GFLOP/s; the result is checked
+// build/bin/model_bench. Reports seconds, microseconds per point and GFLOP/s; the result is checked
 // against the reference backend before it is timed.
 #include <benchmark/benchmark.h>
 
@@ -22,7 +22,7 @@ std::vector<float> predict(Plan& plan, std::vector<float>& x) {
     return y;
 }
 
-/// Relative L2 distance of the plan's backend from `ref` in double, on 1,000 points.
+/// Returns the relative L2 distance of the plan's backend from `ref` in double, on 1,000 points.
 double error_against_reference(const Context& context, const Model& model, const Options& options) {
     std::vector<float> x = bench::make_inputs(1000);
     Domain domain(context, matrix(x.data(), 1000, 0));

@@ -17,7 +17,7 @@ namespace {
 
 constexpr int64_t any_number = int64_t{1} << 20;  // of tensors in the file
 
-/// HEPT's table (tables, 2, heads): about 150 regions, in thirds.
+/// Returns HEPT's table (tables, 2, heads): about 150 regions, in thirds.
 float n_slab(int64_t n_head, int64_t i) {
     const int64_t table = i / (2 * n_head), head = i % n_head;
     const double along = 6 + static_cast<double>((5 * table + 3 * head) % 19);
@@ -25,7 +25,7 @@ float n_slab(int64_t n_head, int64_t i) {
     return static_cast<float>(std::round(3 * (is_first ? along : 150 / along)) / 3);
 }
 
-/// Weights of trained models' size, as the specifications' fill rules have them.
+/// Returns weights of the size of trained models, by the fill rules of the specifications.
 float weight(const impl::TensorSpec& spec, int64_t i) {
     if (spec.name == "regions") return n_slab(spec.shape[2], i);
     const double wave =

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What it costs to follow points that move, for models that need them in an order of their own:
+// Cost of points that move, for models that redistribute points:
 //   mpirun -n 2 build/bin/moving_points bsa|group_compression|sequoia|hept POINTS [layers]
 // Prints seconds (largest over ranks) of planning, of a run, and of a run after all points have
 // moved, which plans again; the last line is (planning again) / (a run).
@@ -18,7 +18,7 @@ namespace {
 
 using namespace surrogate;
 
-/// Seconds of `work`, the largest over ranks. Collective.
+/// Returns the seconds of `work`, the largest over ranks. Collective.
 template <class Work>
 double seconds_of(const Work& work) {
     MPI_Barrier(MPI_COMM_WORLD);

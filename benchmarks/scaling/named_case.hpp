@@ -17,9 +17,9 @@ namespace surrogate::bench {
 constexpr const char* cases[] = {"flare",   "neighborhood", "global", "bsa", "group_compression",
                                  "sequoia", "hept"};
 
-/// Makes the model file of a case and calls use.operator()<Run>(arguments...): Run(context,
+/// Writes the model file of a case and calls use.operator()<Run>(arguments...): Run(context,
 /// arguments...) is a plan on the ranks of a context with its fields, Run::run() evaluates it. The
-/// file is gone when this returns.
+/// file is removed on return.
 template <class Use>
 void with_case(const std::string& name, const Use& use) {
     if (name == "flare") {

@@ -12,8 +12,8 @@ namespace surrogate::bench {
 
 namespace {
 
-/// Independent multiply-adds in registers; the compiler vectorises the inner loop for the baseline
-/// it is given.
+/// Computes independent multiply-adds in registers; the compiler vectorizes the inner loop for the
+/// given baseline.
 float multiply_adds(int64_t n) {
     float sums[64];
     for (int i = 0; i < 64; ++i) sums[i] = 1.0f + static_cast<float>(i);
@@ -25,7 +25,7 @@ float multiply_adds(int64_t n) {
     return total;
 }
 
-/// Seconds of `work` on the slowest rank, all ranks starting together.
+/// Returns the seconds of `work` on the slowest rank; all ranks start together.
 double seconds(const std::function<void()>& work) {
     MPI_Barrier(MPI_COMM_WORLD);
     const double start = MPI_Wtime();

@@ -8,7 +8,8 @@
 
 namespace surrogate::bench {
 
-/// A number in 0 .. 1 for each seed. Source: the finaliser of splitmix64 (Steele et al., 2014).
+/// Returns a number in 0 .. 1 for each seed. Source: the finalizer of splitmix64 (Steele et al.,
+/// 2014).
 inline double uniform(uint64_t seed) {
     uint64_t z = seed * 0x9e3779b97f4a7c15u + 0x9e3779b97f4a7c15u;
     z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
@@ -16,7 +17,7 @@ inline double uniform(uint64_t seed) {
     return static_cast<double>((z ^ (z >> 31)) >> 11) * 0x1p-53;
 }
 
-/// Rows of a rank's share of n points.
+/// Rows of a rank's part of n points.
 struct Share {
     int64_t first, n;
 };

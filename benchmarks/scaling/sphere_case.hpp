@@ -11,15 +11,15 @@
 
 namespace surrogate::bench {
 
-/// The paper's Transformer: 128 x 256 legendre-gauss inside and out, 4 layers of 128 channels,
-/// three fields. mode: "neighborhood" or "global".
+/// Returns the paper's Transformer: 128 x 256 legendre-gauss inside and out, 4 layers of 128
+/// channels, three fields. mode: "neighborhood" or "global".
 nlohmann::json paper_transformer(const std::string& mode, int64_t n_lat = 128, int64_t n_lon = 256);
 
-/// A single self-attention layer of 128 channels and one head on an equiangular grid, with the
-/// Transformer's cutoff.
+/// Returns a single self-attention layer of 128 channels and one head on an equiangular grid, with
+/// the Transformer's cutoff.
 nlohmann::json attention_layer(const std::string& mode, int64_t n_lat, int64_t n_lon);
 
-/// A model on whole rows of the grid, dealt evenly to the ranks of `context`.
+/// A model on whole rows of the grid, distributed evenly over the ranks of `context`.
 class SphereRun {
 public:
     SphereRun(const Context& context, const std::string& path, const Options& options);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Attention on the Sphere in the paper's configuration, 2 threads, through the public interface:
 // single attention layers with their projections, and whole Transformers. Build with
-// -DSURROGATE_BENCHMARKS=ON, run build/bin/sphere_model_bench. A small model of the same kind is
-// compared with the reference in double before anything is timed.
+// -DSURROGATE_BENCHMARKS=ON, run build/bin/sphere_model_bench. Before timing, a small model of the
+// same kind is compared with the reference in double.
 #include <benchmark/benchmark.h>
 
 #include <cmath>
@@ -13,7 +13,7 @@ namespace {
 
 using namespace surrogate;
 
-/// Relative L2 distance from `ref` in double.
+/// Returns the relative L2 distance from `ref` in double.
 double error_against_reference(const Context& context, const nlohmann::json& network) {
     const bench::ModelCase small("sphere", network);
     bench::SphereRun ours(context, small.path(), {});

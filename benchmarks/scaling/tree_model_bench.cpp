@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Ball Sparse Attention and Sequoia in their papers' configurations, 2 threads, through the public
-// interface: models of one layer, with embedding, head and the way of points to the tree and back.
-// Build with -DSURROGATE_BENCHMARKS=ON, run build/bin/tree_model_bench. The same model on few
-// points is compared with the reference in double before anything is timed.
+// interface: models of one layer, with embedding, head and the redistribution of points to the tree
+// and back. Build with -DSURROGATE_BENCHMARKS=ON, run build/bin/tree_model_bench. Before timing,
+// the same model on few points is compared with the reference in double.
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
@@ -15,8 +15,8 @@ namespace {
 
 using namespace surrogate;
 
-/// Relative L2 distance from `ref` in double. The middle of the differences counts: near ties in
-/// the choice of blocks single and double precision may choose differently, at few points.
+/// Returns the relative L2 distance from `ref` in double over the middle of the differences: single
+/// and double precision may choose different blocks in near ties, at few points.
 double error_against_reference(const Context& context, const std::string& path) {
     bench::CloudRun ours(context, path, 1500, {});
     bench::CloudRun truth(context, path, 1500, {{"backend", "ref"}, {"precision", "fp64"}});

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Trees of points from 1 to 2 ranks, one thread each, see paired_ranks.hpp:
 //   mpirun -n 2 build/bin/tree_two_ranks [volume | surface | lattice] [points] [rounds]
-// Each rank has one half of the points, in no order in space; positions are compared with those
-// that rank 0 finds alone.
+// Each rank has one half of the points, in no spatial order; positions are compared with the result
+// of rank 0 alone.
 #include <mpi.h>
 
 #include <algorithm>
@@ -19,7 +19,7 @@ namespace {
 
 using namespace surrogate;
 
-/// Processor time of this rank, which a shared machine does not lengthen.
+/// Returns the processor seconds of this rank, which other load does not lengthen.
 double cpu_seconds() {
     timespec now{};
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);

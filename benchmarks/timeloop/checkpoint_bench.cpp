@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A checkpoint of 8 fields of doubles at 1e6 points against a plain parallel HDF5 file of the same
-// fields: contiguous ranges, no points, no checksum, no order, written in place. Both end on the
-// disk.
+// fields: contiguous ranges, no points, no checksum, no ordering, written in place. Both are
+// synchronized to disk.
 //   mpirun -n <ranks> checkpoint_bench [rounds] [points] [folder]
 #include <fcntl.h>
 #include <hdf5.h>
@@ -39,7 +39,7 @@ int size() {
     return size;
 }
 
-/// The rows of this rank under a named partition.
+/// Returns the rows of this rank under a named partition.
 std::vector<int64_t> own_rows(const char* partition, int64_t n) {
     int64_t n_own = 0;
     check(surrogate_partition(partition, n, rank(), size(), nullptr, &n_own));
@@ -94,7 +94,7 @@ void flush(const std::string& path) {
     ::close(file);
 }
 
-/// The fields of ranks with contiguous rows, each in its range.
+/// Writes the fields of ranks with contiguous rows, each in its range.
 void write_plainly(const Loop& loop, const std::string& path) {
     const h5::Handle access = h5::property_list(H5P_FILE_ACCESS);
     const h5::Handle transfer = h5::property_list(H5P_DATASET_XFER);
@@ -120,7 +120,7 @@ void write_plainly(const Loop& loop, const std::string& path) {
     MPI_Barrier(world);
 }
 
-/// Seconds until the last rank is done.
+/// Returns the seconds until the last rank has finished.
 template <class Work>
 double seconds_of(const Work& work) {
     MPI_Barrier(world);
@@ -148,7 +148,7 @@ void compare(const char* partition, int n_round, int64_t n, const std::string& f
             timeloop::restore_checkpoint(loop.context.get(), loop.plan.get(), ours, &target,
                                          &loop.orders);
         });
-        if (round == 0) continue;  // the first takes memory
+        if (round == 0) continue;  // the first round allocates memory
         saved.push_back(own);
         written.push_back(other);
         restored.push_back(read);

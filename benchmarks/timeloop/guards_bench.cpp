@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What guard rails cost: a step of the time loop with all of them against the bare run of the plan,
-// model darcy_flow on 100,000 points. The two take turns, so that a shared machine's drift hits
-// both alike. Prints medians, and the median of the ratios.
+// Cost of guardrails: a step of the time loop with all of them against the bare run of the plan,
+// model darcy_flow on 100,000 points. The two alternate, so that the drift of a shared machine
+// affects both alike. Prints medians, and the median of the ratios.
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -64,13 +64,13 @@ int main(int argc, char** argv) {
     for (int round = 0; round <= n_round; ++round) {
         const double run = seconds([&] { bare.run(); });
         const double step = seconds([&] { loop.step(1); });
-        if (round == 0) continue;  // first use
+        if (round == 0) continue;  // warm-up
         runs.push_back(run);
         steps.push_back(step);
         ratios.push_back(step / run);
     }
     if (bare_fields.pressure != guarded_fields.pressure) {
-        std::fprintf(stderr, "the guarded step predicts other numbers\n");
+        std::fprintf(stderr, "the predictions of the guarded step differ from the run\n");
         return 1;
     }
     std::printf(

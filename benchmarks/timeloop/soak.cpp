@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A long run: 100,000 guarded steps on one rank, 1 % of which are forced to be the solver's. Prints
-// resident memory and time of each tenth; fails if memory grows after the second, or if the first
-// prediction does not come back at the end.
+// resident memory and time of each tenth. Fails if memory grows after the second tenth, or if the
+// first prediction is not reproduced at the end.
 #include <chrono>
 #include <cmath>
 #include <cstdio>
@@ -57,7 +57,7 @@ int main(int argc, char** argv) {
         }
         const std::chrono::duration<double> time = std::chrono::steady_clock::now() - start;
         if (part == 1) kb_at_rest = resident_kb();
-        std::printf("%7lld steps  %lld kB resident  %.1f us a step\n",
+        std::printf("%7lld steps  %lld kB resident  %.1f us per step\n",
                     static_cast<long long>((part + 1) * tenth),
                     static_cast<long long>(resident_kb()),
                     1e6 * time.count() / static_cast<double>(tenth));

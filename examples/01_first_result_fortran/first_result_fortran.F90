@@ -1,13 +1,17 @@
 ! SPDX-License-Identifier: Apache-2.0
-! A first result: the pressure of two fluids in a porous square, from a trained network instead of a linear solve.
+! A first result: the pressure of two fluids in a porous square, from a trained network instead of a
+! linear solve.
 !
-!   build   cmake -S examples/01_first_result_fortran -B first -DCMAKE_PREFIX_PATH=<where libsurrogate is installed>
+!   build   cmake -S examples/01_first_result_fortran -B first -DCMAKE_PREFIX_PATH=PREFIX
 !           cmake --build first
+!           with libsurrogate installed in PREFIX
 !   run     first/first_result_fortran
-!   prints  pressure on 40 x 40 cells: 0.000062 .. 0.0194 Pa, mean 0.0108 Pa, centre (0.5004, 0.5010) m
+!   prints  pressure on 40 x 40 cells: 0.000062 .. 0.0194 Pa, mean 0.0108 Pa,
+!           center (0.5004, 0.5010) m
 !
-! A round drop of the mobile fluid sits in the middle of the square, so the true pressure is symmetric and its centre is
-! (0.5, 0.5). The network was never told: that it comes close is a first sign that it is fed the right numbers.
+! A round drop of the mobile fluid is in the middle of the square, so the true pressure is symmetric
+! and its center is (0.5, 0.5). The network does not contain this symmetry: a center near (0.5, 0.5)
+! is a first check that its inputs are correct.
 program first_result_fortran
     use surrogate
     implicit none
@@ -20,7 +24,8 @@ program first_result_fortran
     type(surrogate_domain) :: domain
     type(surrogate_plan) :: plan
 
-    ! 1. Fields as a solver has them: cell centres of the unit square in m, mobility in m^2/(Pa s).
+    ! 1. Create the fields of a solver: cell centers of the unit square in m, mobility in m^2/(Pa
+    ! s).
     do j = 1, n
         do i = 1, n
             x(:, i, j) = ([i, j] - 0.5_dp) / n
@@ -28,24 +33,25 @@ program first_result_fortran
         end do
     end do
 
-    ! 2. A context, the trained model, and where the points are.
+    ! 2. Create a context, load the trained model, and describe the points.
     call surrogate_context_create(context)
     call surrogate_model_load(model, context, MODEL)
     call surrogate_domain_create_points(domain, context, x)
 
-    ! 3. A plan, built once. Fields are bound by the names and units of the model's card; bound arrays are TARGETs.
+    ! 3. Create a plan once. Fields are bound by the names and units of the model card; bound arrays
+    ! are TARGETs.
     call surrogate_plan_create(plan, model, domain)
     call surrogate_plan_bind_input(plan, "mobility", mobility, "m^2/(Pa s)")
     call surrogate_plan_bind_output(plan, "pressure", pressure, "Pa")
 
-    ! 4. Run: every time step of a solver would do this.
+    ! 4. Run. A solver does this in every time step.
     call surrogate_plan_run(plan)
 
-    ! 5. Look at the result: extremes, mean and centre.
+    ! 5. Check the result: extremes, mean and center.
     do i = 1, 2
         centre(i) = sum(pressure * x(i, :, :)) / sum(pressure)
     end do
     print '(2(a, i0), a, f8.6, 2(a, f6.4), 2(a, f6.4), a)', "pressure on ", n, " x ", n, " cells: ", minval(pressure), &
-        " .. ", maxval(pressure), " Pa, mean ", sum(pressure) / n**2, " Pa, centre (", centre(1), ", ", centre(2), ") m"
+        " .. ", maxval(pressure), " Pa, mean ", sum(pressure) / n**2, " Pa, center (", centre(1), ", ", centre(2), ") m"
     if (norm2(centre - 0.5_dp) > 0.01_dp) error stop 1
 end program

@@ -1,14 +1,17 @@
 ! SPDX-License-Identifier: Apache-2.0
-! A first result on many ranks: the pressure of two fluids in a porous square, from a trained network. The twin of
-! 01_first_result_fortran; what differs is marked with MPI.
+! A first result on many ranks: the pressure of two fluids in a porous square, from a trained
+! network. Parallel version of 01_first_result_fortran; differences are marked with MPI.
 !
-!   build   cmake -S examples/01_first_result_fortran_mpi -B first -DCMAKE_PREFIX_PATH=<where libsurrogate is installed>
+!   build   cmake -S examples/01_first_result_fortran_mpi -B first -DCMAKE_PREFIX_PATH=PREFIX
 !           cmake --build first
+!           with libsurrogate installed in PREFIX
 !   run     mpirun -n 4 first/first_result_fortran_mpi
-!   prints  pressure on 40 x 40 cells: 0.000062 .. 0.0194 Pa, mean 0.0108 Pa, centre (0.5004, 0.5010) m
+!   prints  pressure on 40 x 40 cells: 0.000062 .. 0.0194 Pa, mean 0.0108 Pa,
+!           center (0.5004, 0.5010) m
 !
-! A round drop of the mobile fluid sits in the middle of the square, so the true pressure is symmetric and its centre is
-! (0.5, 0.5). The network was never told: that it comes close is a first sign that it is fed the right numbers.
+! A round drop of the mobile fluid is in the middle of the square, so the true pressure is symmetric
+! and its center is (0.5, 0.5). The network does not contain this symmetry: a center near (0.5, 0.5)
+! is a first check that its inputs are correct.
 program first_result_fortran_mpi
     use mpi_f08                                                                  ! MPI
     use surrogate_f08                                                            ! MPI: communicators of mpi_f08
@@ -29,7 +32,8 @@ program first_result_fortran_mpi
     last = n * (rank + 1) / size
     allocate (x(2, n, first:last), mobility(n, first:last), pressure(n, first:last))
 
-    ! 1. Fields as a solver has them: cell centres of the unit square in m, mobility in m^2/(Pa s).
+    ! 1. Create the fields of a solver: cell centers of the unit square in m, mobility in m^2/(Pa
+    ! s).
     do j = first, last
         do i = 1, n
             x(:, i, j) = ([i, j] - 0.5_dp) / n
@@ -37,20 +41,21 @@ program first_result_fortran_mpi
         end do
     end do
 
-    ! 2. A context, the trained model, and where the points are.
+    ! 2. Create a context, load the trained model, and describe the points.
     call surrogate_context_create(context, MPI_COMM_WORLD)                       ! MPI
     call surrogate_model_load(model, context, MODEL)
     call surrogate_domain_create_points(domain, context, x)
 
-    ! 3. A plan, built once. Fields are bound by the names and units of the model's card; bound arrays are TARGETs.
+    ! 3. Create a plan once. Fields are bound by the names and units of the model card; bound arrays
+    ! are TARGETs.
     call surrogate_plan_create(plan, model, domain)
     call surrogate_plan_bind_input(plan, "mobility", mobility, "m^2/(Pa s)")
     call surrogate_plan_bind_output(plan, "pressure", pressure, "Pa")
 
-    ! 4. Run: every time step of a solver would do this.
+    ! 4. Run. A solver does this in every time step.
     call surrogate_plan_run(plan)
 
-    ! 5. Look at the result: extremes, mean and centre.
+    ! 5. Check the result: extremes, mean and center.
     low = minval(pressure)
     high = maxval(pressure)
     sums = [sum(pressure), (sum(pressure * x(k, :, :)), k = 1, 2)]
@@ -58,7 +63,7 @@ program first_result_fortran_mpi
     call MPI_Allreduce(MPI_IN_PLACE, high, 1, MPI_DOUBLE_PRECISION, MPI_MAX, MPI_COMM_WORLD)
     call MPI_Allreduce(MPI_IN_PLACE, sums, 3, MPI_DOUBLE_PRECISION, MPI_SUM, MPI_COMM_WORLD)
     if (rank == 0) print '(2(a, i0), a, f8.6, 2(a, f6.4), 2(a, f6.4), a)', "pressure on ", n, " x ", n, " cells: ", low, &
-        " .. ", high, " Pa, mean ", sums(1) / n**2, " Pa, centre (", sums(2) / sums(1), ", ", sums(3) / sums(1), ") m"
+        " .. ", high, " Pa, mean ", sums(1) / n**2, " Pa, center (", sums(2) / sums(1), ", ", sums(3) / sums(1), ") m"
     if (norm2(sums(2:3) / sums(1) - 0.5_dp) > 0.01_dp) error stop 1
     call MPI_Finalize()
 end program

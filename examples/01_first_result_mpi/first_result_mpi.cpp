@@ -1,21 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 // A first result on many ranks: the pressure of two fluids in a porous square, from a trained
-// network. The twin of 01_first_result; what differs is marked with MPI.
+// network. Parallel version of 01_first_result; differences are marked with MPI.
 //
-//   build   cmake -S examples/01_first_result_mpi -B first -DCMAKE_PREFIX_PATH=<where libsurrogate
-//           is installed> cmake --build first
-//   run     mpirun -n 4 first/first_result_mpi [cells on a side, default 40]
-//   prints  pressure on 40 x 40 cells: 6.19e-05 .. 0.0194 Pa, mean 0.0108 Pa, centre (0.5004,
-//           0.5010) m
+//   build   cmake -S examples/01_first_result_mpi -B first -DCMAKE_PREFIX_PATH=PREFIX
+//           cmake --build first
+//           with libsurrogate installed in PREFIX
+//   run     mpirun -n 4 first/first_result_mpi [cells per side, default 40]
+//   prints  pressure on 40 x 40 cells: 6.19e-05 .. 0.0194 Pa, mean 0.0108 Pa,
+//           center (0.5004, 0.5010) m
 //
-// A round drop of the mobile fluid sits in the middle of the square, so the true pressure is
-// symmetric and its centre is (0.5, 0.5). The network was never told: that it comes close is a
-// first sign that it is fed the right numbers.
+// A round drop of the mobile fluid is in the middle of the square, so the true pressure is
+// symmetric and its center is (0.5, 0.5). The network does not contain this symmetry: a center near
+// (0.5, 0.5) is a first check that its inputs are correct.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
-#include <surrogate/surrogate_mpi.hpp>  // MPI: brings <mpi.h>
+#include <surrogate/surrogate_mpi.hpp>  // MPI: includes <mpi.h>
 #include <vector>
 
 int run(int argc, char** argv) {
@@ -24,7 +25,8 @@ int run(int argc, char** argv) {
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     const int n = argc > 1 ? std::atoi(argv[1]) : 40;
 
-    // 1. Fields as a solver has them: cell centres of the unit square in m, mobility in m^2/(Pa s).
+    // 1. Create the fields of a solver: cell centers of the unit square in m, mobility in m^2/(Pa
+    // s).
     std::vector<double> x, mobility;
     for (int i = n * rank / size; i < n * (rank + 1) / size; ++i) {  // MPI: a strip of cells
         for (int j = 0; j < n; ++j) {
@@ -36,20 +38,20 @@ int run(int argc, char** argv) {
     const auto n_point = static_cast<int64_t>(mobility.size());
     std::vector<double> pressure(mobility.size());
 
-    // 2. A context, the trained model, and where the points are.
+    // 2. Create a context, load the trained model, and describe the points.
     const surrogate::Context context = surrogate::mpi_context(MPI_COMM_WORLD);  // MPI
     const surrogate::Model model(context, MODEL);
     const surrogate::Domain domain(context, surrogate::matrix(x.data(), n_point, 2));
 
-    // 3. A plan, built once. Fields are bound by the names and units of the model's card.
+    // 3. Create a plan once. Fields are bound by the names and units of the model card.
     surrogate::Plan plan(model, domain);
     plan.bind_input("mobility", surrogate::column(mobility.data(), n_point), "m^2/(Pa s)");
     plan.bind_output("pressure", surrogate::column(pressure.data(), n_point), "Pa");
 
-    // 4. Run: every time step of a solver would do this.
+    // 4. Run. A solver does this in every time step.
     plan.run();
 
-    // 5. Look at the result: extremes, mean and centre.
+    // 5. Check the result: extremes, mean and center.
     double low = INFINITY, high = -INFINITY, sums[3] = {};  // of p, p x, p y
     for (size_t k = 0; k < pressure.size(); ++k) {
         low = std::min(low, pressure[k]);
@@ -63,13 +65,14 @@ int run(int argc, char** argv) {
     const double centre[2] = {sums[1] / sums[0], sums[2] / sums[0]};
     if (rank == 0)
         std::printf(
-            "pressure on %d x %d cells: %.3g .. %.3g Pa, mean %.3g Pa, centre (%.4f, %.4f) m\n", n,
+            "pressure on %d x %d cells: %.3g .. %.3g Pa, mean %.3g Pa, center (%.4f, %.4f) m\n", n,
             n, low, high, sums[0] / n / n, centre[0], centre[1]);
     return std::hypot(centre[0] - 0.5, centre[1] - 0.5) < 0.01 ? 0 : 1;
 }
 
 int main(int argc, char** argv) {
-    MPI_Init(&argc, &argv);  // MPI: initialised first, finalised after everything else is gone
+    MPI_Init(&argc, &argv);  // MPI: initialized first, finalized after all other objects are
+                             // destroyed
     int status = 2;
     try {
         status = run(argc, argv);

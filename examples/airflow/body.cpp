@@ -9,13 +9,14 @@ namespace airflow {
 
 namespace {
 
-/// From 0 at t <= 0 to 1 at t >= 1, with two continuous derivatives. Its steepest slope is 15 / 8.
+/// Returns a smooth step from 0 at t <= 0 to 1 at t >= 1, with two continuous derivatives. Its
+/// largest derivative is 15 / 8.
 double step(double t) {
     t = std::clamp(t, 0.0, 1.0);
     return t * t * t * (10 + t * (6 * t - 15));
 }
 
-/// 1 at t = 0, 0 at |t| >= 1, with two continuous derivatives.
+/// Returns a smooth bump: 1 at t = 0, 0 at |t| >= 1, with two continuous derivatives.
 double bump(double t) {
     const double s = std::max(0.0, 1 - t * t);
     return s * s * s;
@@ -25,18 +26,18 @@ double tangent(double degrees) {
     return std::tan(degrees * std::numbers::pi / 180);
 }
 
-/// The direction b on the unit sphere of the p-norm: a box with rounded edges.
+/// Maps the direction b to the unit sphere of the p-norm: a box with rounded edges.
 Vector3 rounded_box(const Vector3& b, double p) {
     const auto power = [p](double value) { return std::pow(std::abs(value), p); };
     return std::pow(power(b.x) + power(b.y) + power(b.z), -1 / p) * b;
 }
 
-/// Heights of a car above the ground as functions of the place.
+/// Heights of a car above the ground as functions of the position.
 class Outline {
 public:
     explicit Outline(const CarShape& car) : car_(car) {}
 
-    /// The height of hood, cabin and deck at `x`, from 0 at the nose.
+    /// Returns the height of hood, cabin and deck at `x`, from 0 at the nose.
     double top(double x) const {
         const double roof = car_.height, hood = car_.hood * roof, deck = car_.deck * roof;
         const double rise = std::max((roof - hood) / tangent(car_.windshield_angle), least_step);
@@ -45,7 +46,7 @@ public:
                (roof - deck) * step((x - car_.roof_end * car_.length) / fall);
     }
 
-    /// The height of the floor and the wheels.
+    /// Returns the height of the floor and the wheels.
     double bottom(double x, double y) const {
         const double middle = car_.length / 2,
                      axle = middle + std::copysign(car_.wheel_base / 2, x - middle);
@@ -57,9 +58,10 @@ public:
     }
 
 private:
-    /// Shorter steps (m) would be edges that few panels see.
+    /// Shorter steps (m) would be edges that few panels resolve.
     static constexpr double least_step = 0.8;
-    /// Wheels end this far from the ground (m): a source panel and its image need some distance.
+    /// Distance of the wheels from the ground (m): a source panel and its image must not be too
+    /// close.
     static constexpr double wheel_gap = 0.08;
     const CarShape& car_;
 };
@@ -101,8 +103,8 @@ private:
 Vector3 normal_at(const Body& body, const Vector3& direction) {
     const Vector3 b = unit(direction);
     const Vector3 axis = std::abs(b.x) < 0.6 ? Vector3{1, 0, 0} : Vector3{0, 1, 0};
-    const Vector3 s = unit(cross(axis, b)), t = cross(b, s);  // s, t, b is a right-handed system
-    // Rounding gives 1e-16 / h, the third derivative h^2: 1e-10 together.
+    const Vector3 s = unit(cross(axis, b)), t = cross(b, s);  // s, t, b form a right-handed system
+    // The error is 1e-16 / h from rounding plus h^2 from the third derivative: 1e-10 together.
     constexpr double h = 1e-5;
     const auto along = [&](const Vector3& d) { return body.at(b + h * d) - body.at(b - h * d); };
     return unit(cross(along(s), along(t)));

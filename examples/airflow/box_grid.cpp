@@ -20,7 +20,7 @@ BoxGrid BoxGrid::of_points(int64_t n_point, const Vector3& extent) {
         return BoxGrid({cells(extent.x), 2 * cells(extent.y / 2), cells(extent.z)});
     };
     double fine = 0, coarse = std::max({extent.x, extent.y, extent.z});
-    // The number of points falls with the spacing, in steps: stop between two of them.
+    // The number of points falls in steps with the spacing: stop between two of them.
     for (int k = 0; k < 60; ++k) {
         const double middle = (fine + coarse) / 2;
         (with_spacing(middle).n_point() > n_point ? fine : coarse) = middle;
@@ -36,7 +36,8 @@ int64_t BoxGrid::n_cell() const {
     return 2 * n_cap_cell() + n_[0] * n_ring();
 }
 
-/// Around the box as seen from the tail: along the floor to +y, up, back along the roof, down.
+/// Returns a point of a ring around the box seen from the tail: along the floor to +y, up, back
+/// along the roof, down.
 BoxGrid::Index BoxGrid::ring_point(int64_t slice, int64_t place) const {
     const int64_t y = n_[1], z = n_[2];
     if (place < y) return {slice, place, 0};
@@ -67,7 +68,7 @@ int64_t BoxGrid::number(const Index& index) const {
 }
 
 Vector3 BoxGrid::direction(const Index& index) const {
-    // Symmetric to the bit: i and n - i give opposite numbers.
+    // Exactly symmetric: i and n - i give opposite numbers.
     const auto place = [](int64_t i, int64_t n) { return double(2 * i - n) / double(n); };
     return {place(index[0], n_[0]), place(index[1], n_[1]), place(index[2], n_[2])};
 }
@@ -91,7 +92,7 @@ std::array<int64_t, 4> BoxGrid::corners(int64_t cell) const {
 }
 
 Stencil interpolate(const BoxGrid& coarse, const BoxGrid& fine, const BoxGrid::Index& index) {
-    int face = 0;  // the axis of a face that the point lies on
+    int face = 0;  // the axis of a face that contains the point
     while (index[face] != 0 && index[face] != fine.n()[face]) ++face;
     BoxGrid::Index low{};
     std::array<double, 3> share{};

@@ -9,28 +9,29 @@
 namespace airflow {
 
 /// The surface of a box of n[0] x n[1] x n[2] cells: its points and its quadrangles, numbered slice
-/// by slice from the nose (x) to the tail. Nothing is stored: any rank makes any range of it.
+/// by slice from the nose (x) to the tail. It stores no points: any rank computes any range.
 class BoxGrid {
 public:
     using Index = std::array<int64_t, 3>;
 
     BoxGrid() = default;
-    /// At least one cell in each direction; an even number across (y), so that y = 0 is a line.
+    /// Creates a grid with at least one cell in each direction and an even number across (y), so
+    /// that y = 0 is a line.
     explicit BoxGrid(const Index& n);
-    /// About as many points as asked, evenly spread over a box of this extent.
+    /// Returns a grid of about n_point points, evenly distributed over a box of this extent.
     static BoxGrid of_points(int64_t n_point, const Vector3& extent);
 
     const Index& n() const { return n_; }
     int64_t n_point() const;
     int64_t n_cell() const;
 
-    /// Returns the indices of point number p: 0 <= index[a] <= n[a], and at least one of them is at
+    /// Returns the index of point number p: 0 <= index[a] <= n[a], and at least one component is at
     /// an end.
     Index point(int64_t p) const;
     int64_t number(const Index& index) const;
-    /// The direction of a point from the middle of the box [-1, 1]^3.
+    /// Returns the direction of a point from the middle of the box [-1, 1]^3.
     Vector3 direction(const Index& index) const;
-    /// The corners of a cell, counter-clockwise as seen from outside.
+    /// Returns the corners of a cell, counter-clockwise as seen from outside.
     std::array<int64_t, 4> corners(int64_t cell) const;
 
 private:
@@ -49,7 +50,8 @@ struct Stencil {
     std::array<double, 4> weight;
 };
 
-/// Bilinear interpolation on the surface of the box: the value of `coarse` at a point of `fine`.
+/// Returns the bilinear interpolation on the surface of the box, from `coarse` to a point of
+/// `fine`.
 Stencil interpolate(const BoxGrid& coarse, const BoxGrid& fine, const BoxGrid::Index& index);
 
 }  // namespace airflow

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Air around car-like bodies: the pressure on their surface from a panel method with PETSc, and
-// from a trained Ball Sparse Attention model that sees the points of the surface and their normals.
+// from a trained Ball Sparse Attention model whose inputs are the points of the surface and their
+// normals.
 //
 // Build, with libsurrogate installed in PREFIX (or in its own build tree, where this program is
 // build/bin/airflow):
@@ -10,19 +11,20 @@
 // Sample runs:
 //     mpirun -n 2 airflow -output out                 one body of 20,000 points; out/cars.pvd,
 //                                                     out/car_1.png
-//     mpirun -n 2 airflow -seed 3000 -shapes 20       twenty bodies that the model has not seen
-//     mpirun -n 4 airflow -surrogate_reproducible     the same bits of the prediction on any ranks
+//     mpirun -n 2 airflow -seed 3000 -shapes 20       twenty bodies that are not in the training
+//     data
+//     mpirun -n 4 airflow -surrogate_reproducible     bitwise identical on any number of ranks
 //     airflow -panels 20000 -points 100000            a finer flow, a finer mesh
 //     airflow -model "" -ksp_monitor                  the solver alone; every option of PETSc works
 //     airflow -sweep -seed 3001 -shapes 6             error and seconds of the surrogate and of
-//                                                     coarser solvers (page tutorials/airflow.md)
+//                                                     coarser solvers (airflow.md)
 //     airflow -samples data -sample_points 1900,3800 -seed 1000 -shapes 200
-//                                                     data for training (page tutorials/airflow.md)
+//                                                     data for training (airflow.md)
 //
-// Prints a row a body: seconds of the solver, of planning, and of the surrogate, the distance of
-// the two pressures, drag and lift of both.
+// Prints one row per body: seconds of the solver, of planning, and of the surrogate, the distance
+// of the two pressures, drag and lift of both.
 //
-// Where to look for the coupling: predictor.cpp (all calls of libsurrogate) and output.cpp (files).
+// The coupling is in predictor.cpp (all calls of libsurrogate) and output.cpp (files).
 #include <cstdio>
 #include <exception>
 
@@ -54,7 +56,7 @@ PetscErrorCode write_samples(MPI_Comm comm, const Settings& settings, Study& stu
     PetscFunctionReturn(0);
 }
 
-/// Files of one body: a step of the series, and its picture.
+/// Writes the files of one body: a step of the series, and its figure.
 PetscErrorCode write_files(const Settings& settings, const Study& study, const Result& result,
                            int number, Output* output) {
     PetscFunctionBegin;
@@ -98,7 +100,7 @@ PetscErrorCode run(MPI_Comm comm, const Settings& settings, Study& study) {
     PetscFunctionReturn(0);
 }
 
-/// Measures all bodies and prints tables, one per number of points.
+/// Measures all bodies and prints one table per number of points.
 PetscErrorCode run_sweep(MPI_Comm comm, const Settings& settings) {
     PetscFunctionBegin;
     Sweep sweep;

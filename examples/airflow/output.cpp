@@ -15,7 +15,7 @@ PetscErrorCode Output::create(MPI_Comm comm, const std::string& directory) {
     if (rank == 0) std::filesystem::create_directories(directory, error);
     int failed = error ? 1 : 0;
     PetscCallMPI(MPI_Bcast(&failed, 1, MPI_INT, 0, comm));
-    PetscCheck(!failed, comm, PETSC_ERR_FILE_OPEN, "-output %s: the directory cannot be made",
+    PetscCheck(!failed, comm, PETSC_ERR_FILE_OPEN, "-output %s: cannot create the directory",
                directory.c_str());
     series_.emplace(directory + "/cars.pvd", rank, size);
     PetscFunctionReturn(0);

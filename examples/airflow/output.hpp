@@ -10,21 +10,22 @@
 
 namespace airflow {
 
-/// A field of the points for files and pictures.
+/// A field of the points for files and figures.
 struct NamedField {
     const char* name;
     const char* title;  ///< of its panel
     Vec field;
-    double min, max;  ///< ends of the colour map
+    double min, max;  ///< ends of the color map
     bool is_difference;
 };
 
-/// The bodies one after the other as a series: DIR/cars.pvd, one body a step, one piece a rank.
+/// Writes the bodies one after the other as a series: DIR/cars.pvd, one body per step, one piece
+/// per rank.
 class Output {
 public:
-    /// Makes the directory. Collective.
+    /// Creates the directory. Collective.
     PetscErrorCode create(MPI_Comm comm, const std::string& directory);
-    /// Fields are dimensionless. Collective.
+    /// Writes a body and its fields, which are dimensionless. Collective.
     PetscErrorCode write(int number, const Surface& surface, const std::vector<NamedField>& fields);
 
 private:

@@ -18,8 +18,8 @@ Vector3 centroid(const std::array<Vector3, 4>& c) {
     return 1 / (first + second) * (first * a + second * b);
 }
 
-/// In the plane of the panel: the integral of (x - y) / |x - y|^3 is, by Gauss, a sum over edges of
-/// (normal of the edge) * (integral of 1 / |x - y| along the edge).
+/// Returns the component in the plane of the panel: the integral of (x - y) / |x - y|^3 is, by
+/// Gauss, a sum over edges of (normal of the edge) * (integral of 1 / |x - y| along the edge).
 Vector3 from_edges(const Panel& panel, const std::array<Vector3, 4>& to,
                    const std::array<double, 4>& r) {
     Vector3 sum;
@@ -27,7 +27,7 @@ Vector3 from_edges(const Panel& panel, const std::array<Vector3, 4>& to,
         const int f = (e + 1) % 4;
         const Vector3 edge = to[f] - to[e];
         const double length = norm(edge);
-        // On the edge itself the integral is infinite; a panel's neighbours are never evaluated
+        // On the edge itself the integral is infinite; the neighbors of a panel are never evaluated
         // there.
         const double log = std::log((r[e] + r[f] + length) / std::max(r[e] + r[f] - length, 1e-14));
         sum += log / length * cross(edge, panel.normal);
@@ -35,8 +35,8 @@ Vector3 from_edges(const Panel& panel, const std::array<Vector3, 4>& to,
     return sum;
 }
 
-/// Across the plane: the solid angle of a triangle (Van Oosterom and Strackee 1983), positive for
-/// points on the inner side.
+/// Returns the component across the plane: the solid angle of a triangle (Van Oosterom and Strackee
+/// 1983), positive for points on the inner side.
 double solid_angle(const Vector3& a, const Vector3& b, const Vector3& c, double ra, double rb,
                    double rc) {
     const double above = dot(a, cross(b, c));

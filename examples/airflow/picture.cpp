@@ -9,10 +9,10 @@ namespace airflow {
 
 namespace {
 
-constexpr int64_t height = 400;  // pixels: the least that a picture has
+constexpr int64_t height = 400;  // pixels: the smallest size of a figure
 constexpr int most_panels = 3;
 
-/// Contents of a pixel: its distance to the eye, and the fields there.
+/// Content of a pixel: its distance to the eye, and the fields there.
 struct Pixel {
     double near;
     double value[most_panels];
@@ -21,21 +21,21 @@ struct Pixel {
 void keep_nearest(void* in, void* in_out, int* n, MPI_Datatype*) {
     const auto* other = static_cast<const Pixel*>(in);
     auto* mine = static_cast<Pixel*>(in_out);
-    // Equal only where ranks meet: then the larger value, so that the order of ranks does not
-    // matter.
+    // Distances are equal only at borders between ranks: then the larger value is taken, so that
+    // the order of ranks does not matter.
     for (int i = 0; i < *n; ++i)
         if (other[i].near > mine[i].near ||
             (other[i].near == mine[i].near && other[i].value[0] > mine[i].value[0]))
             mine[i] = other[i];
 }
 
-/// Returns the view coordinates of a point: right, up, and towards the eye.
+/// Projects a point: right, up, and towards the eye.
 Vector3 seen(const Vector3& place) {
     static const Vector3 eye = unit({-0.55, -0.75, 0.38}), right = unit(cross({0, 0, 1}, eye));
     return {dot(place, right), dot(place, cross(eye, right)), dot(place, eye)};
 }
 
-/// The part of the plane that the body takes, on all ranks.
+/// The part of the plane that contains the body, on all ranks.
 struct Frame {
     double low[2] = {1e300, 1e300}, high[2] = {-1e300, -1e300};
 
@@ -52,7 +52,7 @@ struct Frame {
     }
     double scale() const { return 0.94 * double(height) / (high[1] - low[1]); }
     int64_t width() const { return std::llround(scale() * (high[0] - low[0]) / 0.94); }
-    /// Pixels from the left and from below.
+    /// Returns pixels from the left and from below.
     Vector3 place(const Vector3& s) const {
         const double margin = 0.03 * double(height);
         return {margin + scale() * (s.x - low[0]), margin + scale() * (s.y - low[1]), s.z};
@@ -66,10 +66,10 @@ public:
         for (Pixel& p : pixel_) p = {-1e300, {none, none, none}};
     }
 
-    /// A triangle with linear fields: corners (pixels, nearness) and their pixels' values.
+    /// Draws a triangle with linear fields: corners (pixels, nearness) and their pixels' values.
     void draw(const Vector3 (&at)[3], const Pixel (&corner)[3]) {
         const double area = cross(at[1] - at[0], at[2] - at[0]).z;
-        if (area <= 0) return;  // seen from behind, or on edge
+        if (area <= 0) return;  // seen from behind, or edge-on
         const auto [x0, x1] = std::minmax({at[0].x, at[1].x, at[2].x});
         const auto [y0, y1] = std::minmax({at[0].y, at[1].y, at[2].y});
         for (auto j = std::max<int64_t>(0, std::llround(std::floor(y0)));

@@ -7,7 +7,7 @@ namespace {
 
 constexpr Vector3 wind{1, 0, 0};
 
-/// The values of a vector on all ranks.
+/// Gathers the values of a vector on all ranks.
 PetscErrorCode gather_to_all(Vec vec, std::vector<double>* values) {
     PetscFunctionBegin;
     Owner<VecScatter, VecScatterDestroy> scatter;
@@ -61,8 +61,8 @@ void PotentialFlow::make_panels(const Body& body) {
     }
 }
 
-/// The velocity at the centre of a panel by a source of one on another panel and its images. An
-/// image acts as the panel itself does on the mirrored place, mirrored back.
+/// Returns the velocity at the center of a panel by a source of one on another panel and its
+/// images. The effect of an image is the effect of the panel on the mirrored point, mirrored back.
 Vector3 PotentialFlow::induced(PetscInt at, PetscInt by) const {
     const Vector3& x = panels_[at].centre;
     Vector3 sum = at == by ? own_velocity(panels_[by]) : source_velocity(panels_[by], x);
@@ -92,7 +92,7 @@ PetscErrorCode PotentialFlow::assemble() {
     PetscFunctionReturn(0);
 }
 
-/// Sources, such that they and the wind together blow through no panel.
+/// Computes the sources for which the sum of their flow and the wind crosses no panel.
 PetscErrorCode PotentialFlow::solve_sources() {
     PetscFunctionBegin;
     Owner<KSP, KSPDestroy> ksp;
@@ -131,14 +131,14 @@ PetscErrorCode PotentialFlow::find_velocities() {
         velocity[at] = wind;
         for (PetscInt by = 0; by < n; ++by) velocity[at] += source[by] * induced(at, by);
     }
-    // Each is zero but on one rank, so that the sum is exact.
+    // Each is zero except on one rank, so that the sum is exact.
     PetscCallMPI(
         MPI_Allreduce(MPI_IN_PLACE, velocity.data(), 3 * int(n), MPI_DOUBLE, MPI_SUM, comm_));
     spread_to_corners(velocity);
     PetscFunctionReturn(0);
 }
 
-/// At each corner, on both halves of the body, the mean over the panels around it.
+/// Returns, at each corner, on both halves of the body, the mean over the panels around it.
 std::vector<Vector3> PotentialFlow::corner_means(const std::vector<Vector3>& velocity) const {
     std::vector<Vector3> mean(static_cast<std::size_t>(grid_.n_point()));
     std::vector<int> n_panel(mean.size(), 0);
@@ -158,8 +158,9 @@ std::vector<Vector3> PotentialFlow::corner_means(const std::vector<Vector3>& vel
     return mean;
 }
 
-/// Means flatten what varies from panel to panel: what a panel's velocity differs from the mean of
-/// its corners goes the same way once more, which leaves an error of fourth order.
+/// Spreads velocities to corners. Means reduce the variation between panels: the difference of a
+/// panel's velocity from the mean of its corners is therefore spread once more, which leaves an
+/// error of fourth order.
 void PotentialFlow::spread_to_corners(const std::vector<Vector3>& velocity) {
     corner_velocity_ = corner_means(velocity);
     std::vector<Vector3> rest = velocity;

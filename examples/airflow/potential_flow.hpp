@@ -12,25 +12,25 @@
 
 namespace airflow {
 
-/// Planes that reflect the flow: images of the panels stand for what is behind them.
+/// Planes that reflect the flow. Images of the panels represent the other side of each plane.
 struct Mirrors {
     bool middle = true;  ///< y = 0: the body is symmetric, so half of its panels are unknown
     bool ground = true;  ///< z = 0: no wind through the ground
 };
 
 /// The flow without friction and without swirl around a body in a wind of speed one along x, by the
-/// source panel method of Hess and Smith (1967): on each flat panel a constant source, so strong
-/// that no wind crosses the panel's centre. A dense system of one equation a panel, solved by GMRES
-/// with the rows of the matrix spread over the ranks.
+/// source panel method of Hess and Smith (1967): a constant source on each flat panel, such that no
+/// wind crosses the panel's center. This is a dense system with one equation per panel, solved by
+/// GMRES with the rows of the matrix distributed over the ranks.
 class PotentialFlow {
 public:
-    /// Collective. All ranks know all panels (a few thousand).
+    /// Solves for the sources. All ranks store all panels (a few thousand). Collective.
     PetscErrorCode solve(MPI_Comm comm, const Body& body, const BoxGrid& grid,
                          const Mirrors& mirrors);
 
-    /// The velocity along the surface at a point of another grid on the same body: of the panels
-    /// around each of the four nearest corners, their mean; between the corners bilinear; what
-    /// points through the surface is taken off. Local.
+    /// Returns the velocity along the surface at a point of another grid on the same body. The
+    /// velocity of each of the four nearest corners is the mean of the panels around it; between
+    /// the corners it is bilinear; the component through the surface is removed. Local.
     Vector3 velocity_at(const BoxGrid& fine, const BoxGrid::Index& index,
                         const Vector3& normal) const;
 

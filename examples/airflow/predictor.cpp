@@ -9,13 +9,14 @@ namespace airflow {
 
 namespace {
 
-/// Inputs of the model that are fields, as its card names them, in the order of feature_of().
+/// Inputs of the model that are fields, with the names of its card, in the order of feature_of().
 constexpr const char* feature_names[] = {"along",        "across",        "height",
                                          "normal.along", "normal.across", "normal.up"};
 constexpr const char* feature_units[] = {"m", "m", "m", "1", "1", "1"};
 constexpr int n_feature = 6;
 
-/// The body is symmetric, so that the model knows one side only: left counts as right.
+/// Returns the inputs of a point. The body is symmetric, so the model is trained on one side only:
+/// left counts as right.
 std::array<double, n_feature> feature_of(const Vector3& place, const Vector3& normal) {
     const double side = place.y < 0 ? -1 : 1;
     return {place.x, side * place.y, place.z, normal.x, side * normal.y, normal.z};
@@ -23,9 +24,9 @@ std::array<double, n_feature> feature_of(const Vector3& place, const Vector3& no
 
 }  // namespace
 
-/// Runs `work`, whose errors are alike on all ranks. After an error, which is neither printed nor
-/// thrown, problem_ has the text, and there is no model any more. A failed MPI call is returned:
-/// other ranks may wait in it.
+/// Runs `work`, whose errors are the same on all ranks. An error is neither printed nor thrown:
+/// problem_ has its text, and the model is released. A failed MPI call is returned, because other
+/// ranks may wait in it.
 PetscErrorCode Predictor::attempt(const std::function<PetscErrorCode()>& work) {
     PetscFunctionBegin;
     problem_.clear();
@@ -83,7 +84,8 @@ PetscErrorCode Predictor::plan(const Surface& surface) {
     PetscCall(attempt([&]() -> PetscErrorCode {
         plan_.reset();
         domain_.reset();
-        // Vector3 is three doubles: the places of the points that this rank owns are a matrix.
+        // Vector3 is three doubles: the coordinates of the points that this rank owns form a
+        // matrix.
         static_assert(sizeof(Vector3) == 3 * sizeof(double));
         domain_.emplace(*context_,
                         surrogate::matrix(&surface.place().data()->x, surface.n_owned(), 3),

@@ -11,22 +11,23 @@
 namespace airflow {
 
 /// The trained model: pressure coefficients from the points of a surface and their normals. The
-/// program never depends on it: what goes wrong (no such file, a model with other fields) is a text
-/// to print, the same on all ranks.
+/// program also works without it: an error (no such file, a model with other fields) is a text to
+/// print, the same on all ranks.
 class Predictor {
 public:
     /// Loads the model. Collective.
     PetscErrorCode create(MPI_Comm comm, const std::string& path);
-    /// False before create() and after the first call that failed, whose text problem() has.
+    /// Returns false before create() and after the first call that failed; problem() has its text.
     bool is_ready() const { return model_.has_value(); }
     const std::string& problem() const { return problem_; }
 
-    /// Plans the model for a surface. What was planned before goes. Collective.
+    /// Plans the model for a surface. Destroys the previous plan. Collective.
     PetscErrorCode plan(const Surface& surface);
-    /// A prediction at the planned points. Collective.
+    /// Predicts at the planned points. Collective.
     PetscErrorCode predict(Vec pressure);
 
-    /// The share of the points with an input outside the training data, over all ranks. Collective.
+    /// Returns the fraction of the points with an input outside the training data, over all ranks.
+    /// Collective.
     PetscErrorCode share_outside(double* share) const;
 
 private:

@@ -6,7 +6,8 @@ namespace airflow {
 PetscErrorCode print_problem(MPI_Comm comm, const Predictor& predictor) {
     PetscFunctionBegin;
     if (!predictor.is_ready() && !predictor.problem().empty())
-        PetscCall(PetscPrintf(comm, "surrogate not available: %s\nThe solver goes on by itself.\n",
+        PetscCall(PetscPrintf(comm,
+                              "surrogate not available: %s\nThe solver continues without it.\n",
                               predictor.problem().c_str()));
     PetscFunctionReturn(0);
 }
@@ -41,7 +42,7 @@ PetscErrorCode print_row(MPI_Comm comm, const Result& r) {
                           r.largest_error, r.force_solver.x, r.force_surrogate.x, r.force_solver.z,
                           r.force_surrogate.z));
     if (r.share_outside > 0.01)
-        PetscCall(PetscPrintf(comm, "       %.0f %% of its points lie outside the training data\n",
+        PetscCall(PetscPrintf(comm, "       %.0f %% of its points are outside the training data\n",
                               100 * r.share_outside));
     PetscFunctionReturn(0);
 }
@@ -61,7 +62,7 @@ PetscErrorCode print_end(MPI_Comm comm, const std::vector<Result>& results) {
                           "points; largest: of a point;\n"
                           "drag, lift: force / dynamic pressure by the solver, then by the "
                           "surrogate. A flow without\n"
-                          "friction has no drag: what the solver shows is its own error.\n"));
+                          "friction has no drag: the drag of the solver is its error.\n"));
     PetscFunctionReturn(0);
 }
 

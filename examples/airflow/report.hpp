@@ -6,12 +6,12 @@
 
 namespace airflow {
 
-/// Why there is no surrogate, if one was asked for.
+/// Prints the reason why a requested surrogate is not available.
 PetscErrorCode print_problem(MPI_Comm comm, const Predictor& predictor);
 PetscErrorCode print_head(MPI_Comm comm, const Settings& settings, const Predictor& predictor);
-/// One line a body, while they come.
+/// Prints one line per body, during the run.
 PetscErrorCode print_row(MPI_Comm comm, const Result& result);
-/// The mean error over the bodies, and what the columns mean.
+/// Prints the mean error over the bodies, and the meaning of the columns.
 PetscErrorCode print_end(MPI_Comm comm, const std::vector<Result>& results);
 
 }  // namespace airflow

@@ -9,7 +9,7 @@ namespace {
 
 constexpr int n_column = 7;
 
-/// The head of a .npy file of version 1.0, a multiple of 64 bytes.
+/// Returns the header of a .npy file of version 1.0, a multiple of 64 bytes.
 std::string npy_head(int64_t n_row) {
     std::string text = "{'descr': '<f4', 'fortran_order': False, 'shape': (" +
                        std::to_string(n_row) + ", " + std::to_string(n_column) + "), }";
@@ -29,7 +29,7 @@ bool write_file(const std::string& path, const std::vector<float>& rows) {
     return std::fclose(file) == 0 && is_written;
 }
 
-/// Rows of this rank's points.
+/// Returns the rows of this rank's points.
 PetscErrorCode local_rows(const Surface& surface, Vec pressure, std::vector<float>* rows) {
     PetscFunctionBegin;
     const PetscScalar* value = nullptr;

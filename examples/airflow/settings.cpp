@@ -33,7 +33,7 @@ PetscErrorCode check_range(MPI_Comm comm, const char* flag, PetscInt value, Pets
                            PetscInt most) {
     PetscFunctionBegin;
     PetscCheck(value >= least && value <= most, comm, PETSC_ERR_ARG_OUTOFRANGE,
-               "%s %d: a number from %d to %d is expected", flag, int(value), int(least),
+               "%s is %d, expected a number from %d to %d", flag, int(value), int(least),
                int(most));
     PetscFunctionReturn(0);
 }
@@ -45,35 +45,35 @@ PetscErrorCode Settings::read(MPI_Comm comm) {
     model = AIRFLOW_MODEL;
     PetscBool sweep = PETSC_FALSE;
     PetscOptionsBegin(comm, nullptr, "airflow", nullptr);
-    PetscCall(PetscOptionsInt("-points", "about so many points on each body", "", n_point, &n_point,
-                              nullptr));
+    PetscCall(PetscOptionsInt("-points", "approximate number of points on each body", "", n_point,
+                              &n_point, nullptr));
     PetscCall(PetscOptionsInt("-panels",
-                              "about so many panels around each body, half of them unknown", "",
-                              n_panel, &n_panel, nullptr));
-    PetscCall(PetscOptionsInt("-seed", "of the first body; the next ones follow", "", seed, &seed,
-                              nullptr));
-    PetscCall(PetscOptionsInt("-shapes", "how many bodies", "", n_shape, &n_shape, nullptr));
+                              "approximate number of panels around each body, half of them unknown",
+                              "", n_panel, &n_panel, nullptr));
+    PetscCall(PetscOptionsInt("-seed", "seed of the first body; further bodies use the next seeds",
+                              "", seed, &seed, nullptr));
+    PetscCall(PetscOptionsInt("-shapes", "number of bodies", "", n_shape, &n_shape, nullptr));
     PetscCall(
         read_text(PetscOptionsObject, "-model", "model file of the surrogate; \"\": none", &model));
     PetscCall(read_text(PetscOptionsObject, "-output", "directory for cars.pvd and .png", &output));
     PetscCall(read_text(PetscOptionsObject, "-samples",
-                        "directory for .npy files to train on; then nothing else is done",
+                        "directory for training files (.npy); the program only writes these",
                         &samples));
     PetscCall(read_list(PetscOptionsObject, "-sample_points",
-                        "numbers of points, a file each, such as 1900,3800", &sample_points));
+                        "numbers of points, one file each, such as 1900,3800", &sample_points));
     PetscCall(PetscOptionsBool("-sweep",
                                "error and seconds of the surrogate and of the solver with fewer "
                                "panels, against the solver with -panels",
                                "", sweep, &sweep, nullptr));
-    PetscCall(
-        read_list(PetscOptionsObject, "-sweep_panels", "numbers of panels, rising", &sweep_panels));
-    PetscCall(read_list(PetscOptionsObject, "-sweep_points", "numbers of points, a table each",
+    PetscCall(read_list(PetscOptionsObject, "-sweep_panels", "numbers of panels, ascending",
+                        &sweep_panels));
+    PetscCall(read_list(PetscOptionsObject, "-sweep_points", "numbers of points, one table each",
                         &sweep_points));
-    PetscCall(PetscOptionsInt("-sweep_rounds", "how often each is timed", "", n_sweep_round,
-                              &n_sweep_round, nullptr));
+    PetscCall(PetscOptionsInt("-sweep_rounds", "number of timings of each method", "",
+                              n_sweep_round, &n_sweep_round, nullptr));
     PetscCall(PetscOptionsReal("-training_seconds",
-                               "of training and its data, for the break-even of a sweep", "",
-                               training_seconds, &training_seconds, nullptr));
+                               "seconds of training and its data, for the break-even of a sweep",
+                               "", training_seconds, &training_seconds, nullptr));
     PetscOptionsEnd();
     is_sweep = sweep;
     if (sample_points.empty()) sample_points = {n_point};

@@ -8,14 +8,14 @@
 
 namespace airflow {
 
-/// The command line; defaults as -help prints them.
+/// The command line; -help prints the defaults.
 struct Settings {
     PetscInt n_point = 20000;
     PetscInt n_panel = 10000;
     PetscInt seed = 1;
     PetscInt n_shape = 1;
     std::string model;    ///< "": without a surrogate
-    std::string output;   ///< directory, or "": nothing is written
+    std::string output;   ///< directory, or "": no file is written
     std::string samples;  ///< directory of samples for training, or ""
     std::vector<PetscInt> sample_points;
     bool is_sweep = false;
@@ -24,7 +24,7 @@ struct Settings {
     PetscInt n_sweep_round = 3;
     PetscReal training_seconds = 0;  ///< 0: no break-even is printed
 
-    /// Errors: a number out of its range. Collective.
+    /// Reads the options. Throws an error for a number out of its range. Collective.
     PetscErrorCode read(MPI_Comm comm);
 
 private:

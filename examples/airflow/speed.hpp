@@ -11,7 +11,7 @@ struct Measurement {
     double seconds = 0;
 };
 
-/// The cost of a solver at a given error. If the error lies outside its measurements, `seconds` is
+/// The cost of a solver at a given error. If the error is outside its measurements, `seconds` is
 /// the nearest one and only a bound.
 struct CostAtError {
     enum class Kind { interpolated, upper_bound, lower_bound };
@@ -27,13 +27,13 @@ CostAtError cost_at_error(const std::vector<Measurement>& solver, double error);
 /// Returns the median; the mean of the middle two for an even count. `values` is not empty.
 double median(std::vector<double> values);
 
-/// seconds = linear * n + quadratic * n^2, neither of them negative.
+/// A cost model: seconds = linear * n + quadratic * n^2, neither of them negative.
 struct CostModel {
     double linear = 0, quadratic = 0;
 };
 
-/// Fits the model to seconds at n[k] by least squares of relative errors. Takes at least one n > 0;
-/// seconds are above 0.
+/// Fits the model to seconds at n[k] by least squares of relative errors. Requires at least one n >
+/// 0; seconds are above 0.
 CostModel fit_cost(const std::vector<double>& n, const std::vector<double>& seconds);
 
 }  // namespace airflow

@@ -7,31 +7,32 @@
 
 namespace airflow {
 
-/// Results for one body. Seconds are the slowest rank's.
+/// Results for one body. Seconds are maxima over the ranks.
 struct Result {
     int64_t seed = 0, n_point = 0;
     PetscInt n_iteration = 0;
     double seconds_solver = 0, seconds_plan = 0, seconds_surrogate = 0;
-    bool is_compared = false;   ///< what follows has a meaning
-    double relative_error = 0;  ///< L2 norm over the points, of that of the solver's coefficients
+    bool is_compared = false;  ///< the following members are set
+    /// L2 norm over the points, relative to the norm of the solver's coefficients
+    double relative_error = 0;
     double largest_error = 0;
     /// Forces over dynamic pressure (m^2): minus the integral of coefficient times normal. x is
     /// drag, z is lift.
     Vector3 force_solver, force_surrogate;
-    double share_outside = 0;  ///< of the points, with an input outside the training data
+    double share_outside = 0;  ///< fraction of the points with an input outside the training data
 };
 
-/// One body at a time: its mesh, its flow, the surrogate's prediction.
+/// Runs one body at a time: its mesh, its flow, the surrogate's prediction.
 class Study {
 public:
     PetscErrorCode create(MPI_Comm comm, const std::string& model);
 
-    /// Mesh and flow of the body of a seed; pressure() is the solver's. Collective.
+    /// Computes mesh and flow of the body of a seed; pressure() is then the solver's. Collective.
     PetscErrorCode solve(int64_t seed, int64_t n_point, int64_t n_panel, Result* result);
-    /// The surrogate's prediction for the same mesh, and what it differs by; nothing if the
-    /// surrogate fails. Collective.
+    /// Computes the surrogate's prediction for the same mesh, and its error; leaves both unset if
+    /// the surrogate fails. Collective.
     PetscErrorCode compare(Result* result);
-    /// The pressure of the flow solved last on another mesh of the same body. Collective.
+    /// Computes the pressure of the last solved flow on another mesh of the same body. Collective.
     PetscErrorCode sample(int64_t n_point);
 
     const Predictor& predictor() const { return predictor_; }

@@ -7,7 +7,7 @@ namespace airflow {
 
 namespace {
 
-/// This rank's part of n things: as many as on any other rank, in the order of ranks.
+/// Returns this rank's range of n items: equal sizes on all ranks, in the order of ranks.
 PetscErrorCode split(MPI_Comm comm, int64_t n, int64_t* first, int64_t* n_mine) {
     PetscFunctionBegin;
     PetscInt local = PETSC_DECIDE, global = 0;

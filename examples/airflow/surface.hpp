@@ -13,12 +13,12 @@ namespace airflow {
 
 using OwnedVec = Owner<Vec, VecDestroy>;
 
-/// The surface of a body as a mesh of quadrangles spread over the ranks: each owns a range of the
-/// points and a range of the cells, and makes them from their numbers alone. The same mesh on any
-/// number of ranks.
+/// The surface of a body as a mesh of quadrangles distributed over the ranks: each owns a range of
+/// the points and a range of the cells, and computes them from their numbers alone. The mesh is the
+/// same on any number of ranks.
 class Surface {
 public:
-    /// About n_point points. Collective.
+    /// Creates a mesh of about n_point points. Collective.
     PetscErrorCode create(MPI_Comm comm, const Body& body, int64_t n_point);
 
     MPI_Comm comm() const { return comm_; }
@@ -27,19 +27,22 @@ public:
     int64_t n_local() const { return static_cast<int64_t>(id_.size()); }
     int64_t n_cell() const { return static_cast<int64_t>(corners_.size()) / 4; }
 
-    /// The points that this rank owns, then corners of its cells that others own: numbers, places
-    /// (m) and unit normals that point out of the body.
+    /// Returns the numbers of the local points: owned points first, then corners of owned cells
+    /// that other ranks own. Positions (m) and unit normals that point out of the body follow the
+    /// same order.
     const std::vector<int64_t>& id() const { return id_; }
     const std::vector<Vector3>& place() const { return place_; }
     const std::vector<Vector3>& normal() const { return normal_; }
-    /// Four local points a cell, counter-clockwise as seen from outside.
+    /// Returns four local points per cell, counter-clockwise as seen from outside.
     const std::vector<int64_t>& corners() const { return corners_; }
 
-    /// A field of the points: one value for each point that this rank owns, with room for others'.
+    /// Creates a field of the points: one value for each point that this rank owns, with ghost
+    /// values for the others.
     PetscErrorCode new_field(OwnedVec* field) const;
-    /// The values of all local points, those of other ranks brought here. Collective.
+    /// Returns the values of all local points, including ghosts received from other ranks.
+    /// Collective.
     PetscErrorCode local_values(Vec field, std::vector<double>* values) const;
-    /// The integral of a field times the outward normal over the surface, over all ranks.
+    /// Returns the integral of a field times the outward normal over the surface, over all ranks.
     /// Collective.
     PetscErrorCode integrate(Vec field, Vector3* integral) const;
 

@@ -21,12 +21,13 @@ struct SweepCase {
 };
 
 /// Measures the solver at several numbers of panels and the surrogate on the same bodies, against
-/// the solver with the panels of the reference. The methods take turns, and seconds are medians
-/// over all turns, of the slowest rank. They are processor seconds of all threads, so that other
-/// programs on the machine do not count. The mesh of the points is needed by both and not counted.
+/// the solver with the panels of the reference. The methods alternate, and seconds are medians over
+/// all rounds, of the slowest rank. They are processor seconds of all threads, so that other
+/// programs on the machine have no effect. The mesh of the points is needed by both and not
+/// counted.
 class Sweep {
 public:
-    /// Loads the model. Errors: it cannot be used. Collective.
+    /// Loads the model. Returns an error if it cannot be used. Collective.
     PetscErrorCode create(MPI_Comm comm, const Settings& settings);
     /// Returns a case for each size in settings.sweep_points. Collective.
     PetscErrorCode measure(int64_t seed, std::vector<SweepCase>* cases);
@@ -37,7 +38,7 @@ private:
         OwnedVec reference, pressure, prediction;
         double error_surrogate = 0;
         std::vector<double> seconds_surrogate;
-        /// by panels
+        /// Errors of the solver by panels.
         std::map<PetscInt, double> error_solver;
         std::map<PetscInt, std::vector<double>> seconds_solver;
     };

@@ -123,8 +123,9 @@ PetscErrorCode print_size(MPI_Comm comm, const Settings& settings, const Cases& 
     PetscFunctionReturn(0);
 }
 
-/// Prints a fit to the medians over all cases. Nearly the same number of panels is close enough to
-/// a point for exact integrals, so that their cost is linear. All pairs are the quadratic rest.
+/// Prints a fit to the medians over all cases. The number of panels that are close enough to a
+/// point for exact integrals is nearly constant, so that their cost is linear. The cost of all
+/// pairs is the quadratic term.
 PetscErrorCode print_cost(MPI_Comm comm, const Settings& settings, const Cases& cases) {
     PetscFunctionBegin;
     std::vector<double> n, seconds;

@@ -1,13 +1,18 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# The lid-driven cavity of code_saturne with a surrogate of its pressure. Everything is written into FOLDER.
+# Runs the lid-driven cavity of code_saturne with a surrogate of its pressure. All files are written
+# to FOLDER.
 #
-#     sh run.sh FOLDER                       all: data of the solver's own runs, training, prediction on 2 ranks
-#     sh run.sh FOLDER run predict 3 [NAME]  one run on 3 ranks, with the model beside this script; also predict_fortran, record
+#     sh run.sh FOLDER                       all: data of the solver's own runs, training,
+#     prediction
+#                                            on 2 ranks
+#     sh run.sh FOLDER run predict 3 [NAME]  one run on 3 ranks, with the model beside this script;
+#                                            also predict_fortran, record
 #     sh run.sh FOLDER build predict         only compiles its user routines
 #
-# libsurrogate is found by pkg-config (PKG_CONFIG_PATH), or said by SURROGATE_CFLAGS and SURROGATE_LIBS; the program
-# `surrogate` by PATH, or SURROGATE_PROGRAM. CAVITY_LID (m/s), CAVITY_STEPS, CAVITY_MODEL: 0.9, 100, cavity.safetensors.
+# libsurrogate is found by pkg-config (PKG_CONFIG_PATH), or set by SURROGATE_CFLAGS and
+# SURROGATE_LIBS; the program `surrogate` is found in PATH, or set by SURROGATE_PROGRAM. CAVITY_LID
+# (m/s), CAVITY_STEPS, CAVITY_MODEL have the defaults 0.9, 100, cavity.safetensors.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 [ $# -ge 1 ] || { sed -n '3,10s/^# \{0,1\}//p' "$0" >&2; exit 2; }
@@ -19,7 +24,7 @@ tried=6.0
 found=$(code_saturne info --version | sed 's/.*: *//') || { echo "run.sh: code_saturne was not found" >&2; exit 1; }
 case $found in
     $tried|$tried.*) ;;
-    *) echo "run.sh: tried with code_saturne $tried; this is $found, which nobody has tried" >&2 ;;
+    *) echo "run.sh: tested with code_saturne $tried; this is $found, which is untested" >&2 ;;
 esac
 
 export OMP_NUM_THREADS="${OMP_NUM_THREADS:-1}"    # the cavity is too small for threads

@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 // Training sets of darcy_flow: mobilities and pressures of random steps of random runs, as HDF5
-// files that `surrogate train` reads, and h5py and xarray too.
+// files for `surrogate train`, h5py and xarray.
 //
 // Build, with libsurrogate installed in PREFIX (or in its own build tree, where this program is
 // build/bin/darcy_data):
-//     cmake -S examples/darcy_data -B build-data -DCMAKE_PREFIX_PATH=PREFIX && cmake --build
-//     build-data
+//     cmake -S examples/darcy_data -B build-data -DCMAKE_PREFIX_PATH=PREFIX
+//     cmake --build build-data
 //
 // Sample runs:
-//     mpirun -n 4 darcy_data                                   the set of train.toml:
-//                                                              darcy_40.h5, 5 states of each of 200
-//                                                              runs
-//     mpirun -n 4 darcy_data -n 20,40,80 -runs 1000            a file for each of three resolutions
-//     darcy_data -seed 1000 -runs 20 -output held_out          runs that the others do not have
+//     mpirun -n 4 darcy_data                                   the set of train.toml: darcy_40.h5,
+//                                                              5 states of each of 200 runs
+//     mpirun -n 4 darcy_data -n 20,40,80 -runs 1000            one file for each of three
+//     resolutions
+//     darcy_data -seed 1000 -runs 20 -output held_out          runs that are not in the other sets
 //     darcy_data -runs 2 -symmetries 8                         every state in all images of the
-//                                                              square
+//     square
 //
-// Runs are distributed over the ranks; the files have the same bytes on any number of them.
-// Pressures come from Cholesky factors, to rounding.
+// Runs are distributed over the ranks; the files have the same bytes on any number of ranks.
+// Pressures come from Cholesky factors and are exact up to rounding.
 //
-// Prints a line a file: its name, samples, seconds.
+// Prints one line per file: its name, samples, seconds.
 #include <petsctime.h>
 #include <surrogate/surrogate_petsc.h>
 

@@ -25,9 +25,9 @@ PetscErrorCode describe(surrogate_dataset* set, const DataSettings& settings, Pe
                       *const of_cells[] = {"sample", "x", "y"};
     const int32_t dtype = settings.single ? SURROGATE_FLOAT32 : SURROGATE_FLOAT64;
     const surrogate_variable variables[] = {
-        {"x", "m", "centres of the cells", "X", of_x, 1, SURROGATE_FLOAT64},
-        {"y", "m", "centres of the cells", "Y", of_y, 1, SURROGATE_FLOAT64},
-        {"mobility", "m^2/(Pa s)", "mobility of the fluid in place", nullptr, of_cells, 3, dtype},
+        {"x", "m", "centers of the cells", "X", of_x, 1, SURROGATE_FLOAT64},
+        {"y", "m", "centers of the cells", "Y", of_y, 1, SURROGATE_FLOAT64},
+        {"mobility", "m^2/(Pa s)", "mobility of the fluid", nullptr, of_cells, 3, dtype},
         {"pressure", "Pa", "pressure of that mobility", nullptr, of_cells, 3, dtype},
     };
     PetscCallSurrogate(surrogate_dataset_set(set, "title", "Two fluids in a porous square"));
@@ -40,7 +40,7 @@ PetscErrorCode describe(surrogate_dataset* set, const DataSettings& settings, Pe
     PetscFunctionReturn(0);
 }
 
-/// A number that cannot be written is what finish reports, on all ranks.
+/// Writes numbers. A write error is reported by finish, on all ranks.
 void put(surrogate_dataset* set, const char* name, int64_t first,
          const std::vector<double>& values) {
     const surrogate_array array =

@@ -16,16 +16,17 @@ PetscErrorCode check(MPI_Comm comm, const DataSettings& s) {
         PetscCheck(n >= 2, comm, PETSC_ERR_USER_INPUT, "-n %" PetscInt_FMT ": at least 2 cells", n);
     PetscCheck(s.n_run >= 1, comm, PETSC_ERR_USER_INPUT, "-runs %" PetscInt_FMT ": at least 1",
                s.n_run);
-    PetscCheck(s.n_step >= 1, comm, PETSC_ERR_USER_INPUT, "-steps %" PetscInt_FMT ": at least 1",
-               s.n_step);
-    PetscCheck(s.dt_s > 0, comm, PETSC_ERR_USER_INPUT, "-dt %g: above 0", double(s.dt_s));
-    PetscCheck(s.seed >= 0, comm, PETSC_ERR_USER_INPUT, "-seed %" PetscInt_FMT ": not negative",
-               s.seed);
+    PetscCheck(s.n_step >= 1, comm, PETSC_ERR_USER_INPUT,
+               "-steps is %" PetscInt_FMT ", expected at least 1", s.n_step);
+    PetscCheck(s.dt_s > 0, comm, PETSC_ERR_USER_INPUT, "-dt is %g, expected a positive number",
+               double(s.dt_s));
+    PetscCheck(s.seed >= 0, comm, PETSC_ERR_USER_INPUT,
+               "-seed is %" PetscInt_FMT ", expected 0 or more", s.seed);
     PetscCheck(s.per_run >= 1 && s.per_run <= s.n_step, comm, PETSC_ERR_USER_INPUT,
-               "-per_run %" PetscInt_FMT ": 1 to the steps of a run, %" PetscInt_FMT, s.per_run,
-               s.n_step);
+               "-per_run is %" PetscInt_FMT ", expected 1 to the number of steps, %" PetscInt_FMT,
+               s.per_run, s.n_step);
     PetscCheck(s.n_symmetry >= 1 && s.n_symmetry <= 8, comm, PETSC_ERR_USER_INPUT,
-               "-symmetries %" PetscInt_FMT ": a square has 1 to 8", s.n_symmetry);
+               "-symmetries is %" PetscInt_FMT ", expected 1 to 8", s.n_symmetry);
     PetscFunctionReturn(0);
 }
 
@@ -39,19 +40,19 @@ PetscErrorCode DataSettings::read(MPI_Comm comm) {
     std::array<char, PETSC_MAX_PATH_LEN> folder{};
     PetscBool has_folder = PETSC_FALSE;
     PetscOptionsBegin(comm, nullptr, "darcy_data", nullptr);
-    PetscCall(PetscOptionsIntArray("-n", "cells in x and y; several: a file each", "", cells.data(),
-                                   &n_cells, &are_set));
-    PetscCall(
-        PetscOptionsInt("-runs", "runs, each from another fluid", "", n_run, &n_run, nullptr));
+    PetscCall(PetscOptionsIntArray("-n", "cells in x and y; several numbers give one file each", "",
+                                   cells.data(), &n_cells, &are_set));
+    PetscCall(PetscOptionsInt("-runs", "number of runs, each with a different fluid", "", n_run,
+                              &n_run, nullptr));
     PetscCall(PetscOptionsInt("-per_run", "states of each run", "", per_run, &per_run, nullptr));
     PetscCall(PetscOptionsInt("-steps", "time steps of a run", "", n_step, &n_step, nullptr));
     PetscCall(PetscOptionsReal("-dt", "time step in s", "", dt_s, &dt_s, nullptr));
-    PetscCall(PetscOptionsInt("-seed", "of the first run; the next ones count on", "", seed, &seed,
-                              nullptr));
-    PetscCall(PetscOptionsInt("-symmetries", "images of the square that each state is stored in",
+    PetscCall(PetscOptionsInt("-seed", "seed of the first run; further runs use the next seeds", "",
+                              seed, &seed, nullptr));
+    PetscCall(PetscOptionsInt("-symmetries", "images of the square in which each state is stored",
                               "", n_symmetry, &n_symmetry, nullptr));
-    PetscCall(PetscOptionsReal("-injected", "mobility of the fluid that comes in, in m^2/(Pa s)",
-                               "", mobilities.injected, &mobilities.injected, nullptr));
+    PetscCall(PetscOptionsReal("-injected", "mobility of the injected fluid, in m^2/(Pa s)", "",
+                               mobilities.injected, &mobilities.injected, nullptr));
     PetscCall(
         PetscOptionsBool("-single", "store single precision", "", is_single, &is_single, nullptr));
     PetscCall(PetscOptionsString("-output", "folder of darcy_<n>.h5", "", output.c_str(),

@@ -9,11 +9,11 @@ namespace darcy {
 
 namespace {
 
-/// Indices of the streams of a run, apart from those of its initial fluid, which begin at 0 and
-/// below 2^63 (pairs of modes), and from that of its width, 2^64 - 1.
+/// Indices of the streams of a run. They differ from the indices of its initial fluid, which begin
+/// at 0 and are below 2^63 (pairs of modes), and from the index of its width, 2^64 - 1.
 constexpr uint64_t of_steps = uint64_t{1} << 63, of_images = of_steps | uint64_t{1} << 62;
 
-/// n of 0 .. n_all - 1, by the beginning of a shuffle (Fisher and Yates).
+/// Returns n of 0 .. n_all - 1, by the beginning of a shuffle (Fisher and Yates).
 template <class Int>
 std::vector<Int> drawn(uint64_t seed, uint64_t stream, Int n_all, Int n) {
     std::vector<Int> all(static_cast<std::size_t>(n_all));

@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Makes the shipped darcy_flow model anew, in the present folder: data, 60 epochs on 40 x 40 cells, 16 epochs on four resolutions.
-# The model is darcy_resolutions/best.safetensors. About two hours on two cores; after an interruption run it again.
+# Trains the shipped darcy_flow model again, in the current folder: data, 60 epochs on 40 x 40
+# cells, 16 epochs on four resolutions. The model is darcy_resolutions/best.safetensors. About two
+# hours on two cores; run it again after an interruption.
 #
 #     sh examples/darcy_data/train_shipped.sh [folder of the programs: build/bin]
 set -eu

@@ -4,29 +4,32 @@
 //
 // Build, with libsurrogate installed in PREFIX (or in its own build tree, where this program is
 // build/bin/darcy_flow):
-//     cmake -S examples/darcy_flow -B build-darcy -DCMAKE_PREFIX_PATH=PREFIX && cmake --build
-//     build-darcy
+//     cmake -S examples/darcy_flow -B build-darcy -DCMAKE_PREFIX_PATH=PREFIX
+//     cmake --build build-darcy
 //
 // Sample runs:
-//     mpirun -n 4 darcy_flow -compare -output out              four ways in one table, out/*.pvd,
+//     mpirun -n 4 darcy_flow -compare -output out              four variants in one table,
+//     out/*.pvd,
 //                                                              out/fields.png
 //     mpirun -n 4 darcy_flow -guess surrogate -log_view        one run; events SurrPlan and SurrRun
 //                                                              in PETSc's log
 //     mpirun -n 2 darcy_flow -pressure surrogate -n 80         without any linear solve
-//     mpirun -n 4 darcy_flow -tolerances                       what initial guesses save at 1e-4 ..
+//     mpirun -n 4 darcy_flow -tolerances                       savings by initial guesses at 1e-4
+//     ..
 //                                                              1e-10
-//     mpirun -n 2 darcy_flow -pressure surrogate -injected 40  a fluid that the model never saw:
-//                                                              the guards hand every step to the
+//     mpirun -n 2 darcy_flow -pressure surrogate -injected 40  a fluid outside the training data:
+//     the
+//                                                              guards leave every step to the
 //                                                              solver
 //     darcy_flow -ksp_rtol 1e-10 -pc_type hypre -ksp_monitor   every option of PETSc works
 //     darcy_flow -help                                         the options of this program and of
 //                                                              libsurrogate
 //
-// Prints a line of what runs, then the table: steps, linear iterations, seconds in pressure solves
+// Prints a line about the run, then the table: steps, linear iterations, seconds in pressure solves
 // and in the surrogate, largest and mean error against the solver, mass balance.
 //
-// Where to look for the coupling: surrogate_pressure.cpp (all calls of libsurrogate) and run.cpp
-// (the time loop).
+// The coupling is in surrogate_pressure.cpp (all calls of libsurrogate) and run.cpp (the time
+// loop).
 #include <algorithm>
 #include <cstdio>
 #include <memory>
@@ -71,7 +74,7 @@ PetscErrorCode print_head(const Settings& settings, FlowSolver& solver) {
     PetscFunctionReturn(0);
 }
 
-/// One run; with a directory, its time series is DIR/<name>.pvd.
+/// Performs one run; with a directory, its time series is DIR/<name>.pvd.
 PetscErrorCode run_one(const Settings& settings, FlowSolver& solver, const Way& way, Vec initial,
                        const char* name, Result* result) {
     PetscFunctionBegin;
@@ -83,7 +86,7 @@ PetscErrorCode run_one(const Settings& settings, FlowSolver& solver, const Way& 
     PetscFunctionReturn(0);
 }
 
-/// The pressure at the end of a run, as the last entry of a series has it.
+/// Returns the pressure at the end of a run, as in the last entry of a series.
 PetscErrorCode last_pressure(FlowSolver& solver, const Result& result, OwnedVec* p) {
     PetscFunctionBegin;
     OwnedVec a;
@@ -93,7 +96,7 @@ PetscErrorCode last_pressure(FlowSolver& solver, const Result& result, OwnedVec*
     PetscFunctionReturn(0);
 }
 
-/// "After 24 steps, 0.48 s, on 64 x 64 cells"
+/// Returns "After 24 steps, 0.48 s, on 64 x 64 cells".
 std::string heading_of(const Settings& settings, const Grid& grid) {
     char text[128];
     std::snprintf(text, sizeof text, "After %d steps, %.3g s, on %d x %d cells",
@@ -102,7 +105,7 @@ std::string heading_of(const Settings& settings, const Grid& grid) {
     return text;
 }
 
-/// c of solver and surrogate at the end, their difference, and the two pressures.
+/// Draws c of solver and surrogate at the end, their difference, and the two pressures.
 PetscErrorCode picture_of(const Settings& settings, FlowSolver& flow, const Result& solver,
                           const Result& other) {
     PetscFunctionBegin;

@@ -16,7 +16,7 @@ PetscErrorCode check(surrogate_status status) {
     PetscFunctionReturn(0);
 }
 
-/// A cell field of the image; the array stays the vector's.
+/// Returns a cell field of the image; the vector owns the array.
 surrogate_series_field field(const char* name, const char* unit, const PetscScalar* data,
                              PetscInt n) {
     surrogate_series_field f{};
@@ -27,7 +27,7 @@ surrogate_series_field field(const char* name, const char* unit, const PetscScal
     return f;
 }
 
-/// The whole vector on rank 0, x fastest; empty on other ranks.
+/// Gathers the whole vector on rank 0, x fastest; empty on other ranks.
 PetscErrorCode gather(const Grid& grid, Vec vec, std::vector<PetscScalar>* values) {
     PetscFunctionBegin;
     OwnedVec natural, whole;
@@ -87,7 +87,7 @@ PetscErrorCode Output::write(PetscReal time_s, Vec c, Vec mobility, Vec pressure
     PetscFunctionReturn(0);
 }
 
-/// Rank 0 adds the step to the series when all pieces are written.
+/// Adds the step to the series on rank 0 after all pieces are written.
 PetscErrorCode Output::publish(const surrogate_piece& mine) {
     PetscFunctionBegin;
     PetscMPIInt rank = 0, size = 0;

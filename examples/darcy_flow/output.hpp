@@ -10,8 +10,8 @@
 
 namespace darcy {
 
-/// A time series of concentration, mobility and pressure: DIR/NAME.pvd, one piece a rank and step.
-/// The series is complete after every step, so a run that is killed leaves one that opens.
+/// Writes a time series of concentration, mobility and pressure: DIR/NAME.pvd, one piece per rank
+/// and step. The series is complete after every step, so the series of a killed run can be opened.
 class Output {
 public:
     Output() = default;
@@ -30,7 +30,7 @@ private:
     surrogate_series* series_ = nullptr;
 };
 
-/// One panel of a picture: what it is, a vector, and the values at the ends of its colour map.
+/// One panel of a figure: its title, a vector, and the values at the ends of its color map.
 struct Panel {
     const char *title, *quantity, *unit;
     Vec vec;
@@ -38,7 +38,7 @@ struct Panel {
     bool is_difference;
 };
 
-/// Pictures of vectors side by side under a heading, in a PNG file written by rank 0. Collective.
+/// Writes panels side by side under a heading, to a PNG file on rank 0. Collective.
 PetscErrorCode write_picture(const Grid& grid, const std::string& path, const std::string& heading,
                              const std::vector<Panel>& panels);
 

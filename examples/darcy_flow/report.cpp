@@ -9,8 +9,8 @@ namespace {
 
 /// Distance of a run from the reference at its end.
 struct Distance {
-    PetscReal c_largest = 0, c_mean = 0;  // of |c - c_ref|, which lies in 0 .. 1
-    PetscReal p_relative = 0;             // L2 norm of p - p_ref over that of p_ref
+    PetscReal c_largest = 0, c_mean = 0;  // of |c - c_ref|, which is in 0 .. 1
+    PetscReal p_relative = 0;             // L2 norm of p - p_ref relative to p_ref
 };
 
 PetscErrorCode measure(const Result& result, const Result& reference, Distance* distance) {
@@ -74,7 +74,7 @@ PetscErrorCode print_table(MPI_Comm comm, const std::vector<Result>& results,
                               reference->way->title));
     PetscCall(PetscPrintf(comm,
                           "mass: (fluid that left - fluid injected) / fluid injected; clipped: "
-                          "what was taken to keep c in [0, 1], of the fluid injected.\n"));
+                          "volume removed to keep c in [0, 1], relative to the injected fluid.\n"));
     PetscFunctionReturn(0);
 }
 
@@ -82,10 +82,10 @@ PetscErrorCode print_tolerance_study(FlowSolver& solver, Vec initial, PetscInt n
                                      PetscReal dt) {
     PetscFunctionBegin;
     const MPI_Comm comm = solver.grid().comm();
-    PetscReal tolerance = 0;  // of the caller
+    PetscReal tolerance = 0;  // set by the caller
     PetscCall(solver.pressure_solver().tolerance(&tolerance));
     PetscCall(PetscPrintf(comm,
-                          "\nWhat a good initial guess saves: linear iterations of all steps, and "
+                          "\nSavings by a good initial guess: linear iterations of all steps, and "
                           "seconds in solves and "
                           "surrogate\n%9s %18s %18s %18s   %s\n",
                           "tolerance", "from zero", "from previous", "from surrogate",

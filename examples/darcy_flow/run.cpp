@@ -52,13 +52,13 @@ PetscErrorCode FlowSolver::create(MPI_Comm comm, PetscInt n, const char* model) 
     PetscCall(surrogate_.create(grid_, model));
     if (!surrogate_.is_ready())
         PetscCall(PetscPrintf(comm,
-                              "surrogate not available: %s\nThe solver goes on by itself.\n\n",
+                              "surrogate not available: %s\nThe solver continues without it.\n\n",
                               surrogate_.problem().c_str()));
     PetscFunctionReturn(0);
 }
 
-/// The surrogate's pressure in prediction_, or *is_done false and a line that says why (at its
-/// first time in a run).
+/// Computes the surrogate's pressure in prediction_. Otherwise sets *is_done false and prints the
+/// reason (the first time in a run).
 PetscErrorCode FlowSolver::ask_surrogate(PetscReal dt, Vec a, Result* result, bool* is_done) {
     PetscFunctionBegin;
     *is_done = false;
@@ -70,13 +70,13 @@ PetscErrorCode FlowSolver::ask_surrogate(PetscReal dt, Vec a, Result* result, bo
     if (result->n_fallback == 0 && surrogate_.is_ready())
         PetscCall(PetscPrintf(grid_.comm(),
                               "step %" PetscInt_FMT
-                              ": no prediction (%s); the solver goes on with its own pressure\n",
+                              ": no prediction (%s); the solver computes the pressure\n",
                               result->n_step, surrogate_.problem().c_str()));
     ++result->n_fallback;
     PetscFunctionReturn(0);
 }
 
-/// p holds the previous pressure on entry, 0 in the first step.
+/// Computes p, which holds the previous pressure on entry, 0 in the first step.
 PetscErrorCode FlowSolver::find_pressure(const Way& way, PetscReal dt, Vec a, Vec p,
                                          Result* result) {
     PetscFunctionBegin;

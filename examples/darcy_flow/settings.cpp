@@ -39,21 +39,20 @@ PetscErrorCode Settings::read(MPI_Comm comm) {
     PetscCall(PetscOptionsInt("-n", "cells in x and y", "", n, &n, nullptr));
     PetscCall(PetscOptionsInt("-steps", "time steps", "", n_step, &n_step, nullptr));
     PetscCall(PetscOptionsReal("-dt", "time step in s", "", dt_s, &dt_s, nullptr));
-    PetscCall(PetscOptionsReal(
-        "-injected", "mobility of the fluid that comes in, in m^2/(Pa s); the other has 3", "",
-        mobilities.injected, &mobilities.injected, nullptr));
+    PetscCall(PetscOptionsReal("-injected",
+                               "mobility of the injected fluid, in m^2/(Pa s); the other has 3", "",
+                               mobilities.injected, &mobilities.injected, nullptr));
     PetscCall(
-        PetscOptionsInt("-seed", "of the random fluid at the start", "", seed, &seed, nullptr));
-    PetscCall(
-        read_text(PetscOptionsObject, "-initial", "file of the fluid at the start", &initial));
+        PetscOptionsInt("-seed", "seed of the random initial fluid", "", seed, &seed, nullptr));
+    PetscCall(read_text(PetscOptionsObject, "-initial", "file of the initial fluid", &initial));
     PetscCall(read_text(PetscOptionsObject, "-model", "model file of the surrogate", &model));
     PetscCall(read_text(PetscOptionsObject, "-output", "directory for .pvd and .png", &output));
-    PetscCall(PetscOptionsEnum("-pressure", "where the pressure comes from", "", pressures,
-                               pressure, &pressure, nullptr));
+    PetscCall(PetscOptionsEnum("-pressure", "method for the pressure", "", pressures, pressure,
+                               &pressure, nullptr));
+    PetscCall(PetscOptionsEnum("-guess", "initial guess of a solve", "", guesses, guess, &guess,
+                               nullptr));
     PetscCall(
-        PetscOptionsEnum("-guess", "where a solve starts", "", guesses, guess, &guess, nullptr));
-    PetscCall(
-        read_flag(PetscOptionsObject, "-compare", "run four ways, print one table", &compare));
+        read_flag(PetscOptionsObject, "-compare", "run four variants, print one table", &compare));
     PetscCall(read_flag(PetscOptionsObject, "-tolerances",
                         "add a table of initial guesses at several tolerances", &tolerances));
     PetscOptionsEnd();

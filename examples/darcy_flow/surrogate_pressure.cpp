@@ -5,9 +5,9 @@
 
 namespace darcy {
 
-/// Runs `work` without PETSc printing its error; *is_done if it succeeded on all ranks. problem_ is
-/// otherwise that of the first rank that failed. A failed MPI call is returned: other ranks may
-/// wait in it.
+/// Runs `work` without PETSc printing its error; sets *is_done if it succeeded on all ranks.
+/// Otherwise problem_ is the error of the first rank that failed. A failed MPI call is returned,
+/// because other ranks may wait in it.
 PetscErrorCode SurrogatePressure::attempt(const std::function<PetscErrorCode()>& work,
                                           bool* is_done) {
     PetscFunctionBegin;
@@ -22,7 +22,7 @@ PetscErrorCode SurrogatePressure::attempt(const std::function<PetscErrorCode()>&
     }
     PetscCheck(error != PETSC_ERR_MPI, PETSC_COMM_SELF, error, "%s", problem_.c_str());
     *is_done = !error;
-    if (!context_) PetscFunctionReturn(0);  // it could not be made, on no rank
+    if (!context_) PetscFunctionReturn(0);  // the context could not be created, on any rank
     const surrogate_status status = surrogate_context_agree(
         context_.get(), error ? SURROGATE_INVALID_ARGUMENT : SURROGATE_SUCCESS, problem_.c_str());
     *is_done = status == SURROGATE_SUCCESS;
@@ -50,9 +50,9 @@ PetscErrorCode SurrogatePressure::plan(const Grid& grid, const char* path) {
     PetscFunctionReturn(0);
 }
 
-/// Guards of the loop. A hundredth of the cells may be out of range: where c overshoots by
-/// rounding. The distance of a state from those of training has a margin of one half over what one
-/// in a hundred of these exceeds.
+/// Sets the limits of the loop. A hundredth of the cells may be out of range, for c that overshoots
+/// by rounding. The allowed distance of a state from the training states is one and a half times
+/// the distance that one in a hundred of these exceeds.
 PetscErrorCode SurrogatePressure::new_loop() {
     PetscFunctionBegin;
     constexpr const char* settings[][2] = {{"range", "fallback"},    {"range_max_fraction", "0.01"},
@@ -84,7 +84,7 @@ PetscErrorCode SurrogatePressure::create(const Grid& grid, const char* path) {
 
 namespace {
 
-/// The text that copy(loop, text, n_text) gives.
+/// Returns the text that copy(loop, text, n_text) writes.
 std::string text_of(const surrogate_timeloop* loop,
                     surrogate_status (*copy)(const surrogate_timeloop*, char*, int64_t*)) {
     int64_t size = 0;
@@ -102,7 +102,7 @@ PetscErrorCode SurrogatePressure::step(PetscReal dt_s, Vec mobility, Vec pressur
     const surrogate_vec_field in = {"mobility", "m^2/(Pa s)", mobility, 0, 0};
     const surrogate_vec_field out = {"pressure", "Pa", pressure, 0, 0};
     PetscCall(surrogate_timeloop_step_vec(loop_.get(), dt_s, 1, &in, 1, &out, outcome));
-    // The solver makes the step.
+    // The solver computes the step.
     if (*outcome == SURROGATE_STEP_REJECTED)
         PetscCallSurrogate(surrogate_timeloop_advance(loop_.get(), dt_s));
     PetscFunctionReturn(0);

@@ -1,11 +1,11 @@
 C     SPDX-License-Identifier: Apache-2.0
-C     The pressure of a fluid in a porous square, as an old code solves
-C     it: FORTRAN 77, fields with ghost cells in COMMON blocks, rows of
+C     The pressure of a fluid in a porous square, solved by an old
+C     code: FORTRAN 77, fields with ghost cells in COMMON blocks, rows of
 C     other ranks by mpif.h, sweeps of successive over-relaxation. The
 C     lines that end with !+ are all that a trained network needs.
 C
 C       build   cmake -S examples/fortran77 -B old
-C                  -DCMAKE_PREFIX_PATH=<where libsurrogate is installed>
+C                  -DCMAKE_PREFIX_PATH=<prefix of libsurrogate>
 C               cmake --build old
 C       run     mpirun -n 2 old/darcy77 <model file>
 C       prints  from zero:   342 sweeps, sum    7.9094 Pa

@@ -19,7 +19,7 @@
 !   A       the element of the first point, A(1, 1) of an array with ghost cells. The points are
 !           A(1:NX, 1:NY, 1:NZ) of an array A(LDX, LDY, *), in the order of X, NX * NY * NZ = N.
 !           Two dimensions have NZ = 1, one dimension has NY = NZ = LDY = 1. SGRUN uses the address
-!           until SGCLOS, so the array must lie in a COMMON block. (A has no attribute TARGET, with
+!           until SGCLOS, so the array must be in a COMMON block. (A has no attribute TARGET, with
 !           which callers would need an explicit interface.)
 !   IERR    0, or the status of the error (surrogate.h). Then SGMSG gives its text, MSG(1:L). After
 !           10 (MPI) and 11 (BROKEN) the program must call MPI_ABORT.
@@ -62,8 +62,8 @@ contains
         call refuse(trim(text), ierr)
     end function
 
-    ! Returns true if isg is open and the sizes are those of a part of an array. Otherwise ierr is
-    ! the error.
+    ! Returns true if isg is open and the sizes describe a part of an array. Otherwise ierr is the
+    ! error.
     logical function is_fit(isg, nx, ny, nz, ldx, ldy, ierr)
         integer, intent(in) :: isg, nx, ny, nz, ldx, ldy
         integer, intent(out) :: ierr

@@ -1,19 +1,22 @@
 ! SPDX-License-Identifier: Apache-2.0
-! Two fluids in a porous square: a Fortran program with its own grid, halo exchange, conjugate gradients and time loop. The
-! six lines that end with !+ are all that a trained network needs.
+! Two fluids in a porous square: a Fortran program with its own grid, halo exchange, conjugate
+! gradients and time loop. The six lines that end with !+ are all that a trained network needs.
 !
-!   build   cmake -S examples/fortran_solver -B solver -DCMAKE_PREFIX_PATH=<where libsurrogate is installed>
+!   build   cmake -S examples/fortran_solver -B solver -DCMAKE_PREFIX_PATH=PREFIX
 !           cmake --build solver
-!   run     mpirun -n 4 solver/fortran_solver [cells on a side, default 40 [tolerance, default 1e-2]]
-!   prints  for each way to find the pressure: iterations of the linear solver in all steps, and how far the fluids are at
-!           the end from those of a tight tolerance. The network's pressure has small errors that are rough: at a loose
-!           tolerance it saves more iterations than the pressure of the previous step, from 1e-6 on it saves none.
+!           with libsurrogate installed in PREFIX
+!   run     mpirun -n 4 solver/fortran_solver [cells per side, default 40 [tolerance, default 1e-2]]
+!   prints  for each pressure method: iterations of the linear solver in all steps, and the distance
+!           of the fluids at the end from the result with a tight tolerance. The network's pressure
+!           has small, rough errors: at a loose tolerance it saves more iterations than the pressure
+!           of the previous step, from 1e-6 on it saves none.
 !
-! The injected fluid (c = 1) pushes out the other one:
-!     u = -a grad p,   div u = 1,   p = 0 at the edges,   a = 3 + 9 c           mobility in m^2/(Pa s)
-!     dc/dt + div(u c) - D laplace c = 1                                         explicit, upwind
-! Each rank has a block of n_x x n_y cells, in arrays with one layer of ghost cells around it. The network reads and writes
-! the inner part of these arrays where it lies.
+! The injected fluid (c = 1) displaces the other one:
+!     u = -a grad p,   div u = 1,   p = 0 at the edges,   a = 3 + 9 c    mobility in m^2/(Pa s)
+!     dc/dt + div(u c) - D laplace c = 1                                 explicit, upwind
+!
+! Each rank has a block of n_x x n_y cells, in arrays with one layer of ghost cells around it. The
+! network reads and writes the inner part of these arrays in place.
 program fortran_solver
     use mpi
     use surrogate                                                                                   !+
@@ -71,7 +74,7 @@ program fortran_solver
 
 contains
 
-    ! This rank's block, the neighbours', and the centres of its cells.
+    ! Sets up this rank's block, the neighbors, and the centers of its cells.
     subroutine make_grid()
         integer :: size, i, j, sides(2), place(2), first(2), last(2)
         call MPI_Comm_size(MPI_COMM_WORLD, size, ierr)
@@ -95,7 +98,7 @@ contains
         end do
     end subroutine
 
-    ! The fluids at the start: a smooth pattern.
+    ! Sets the initial fluids: a smooth pattern.
     subroutine set_fluid()
         real(dp), parameter :: pi = acos(-1.0_dp)
         c = 0
@@ -103,7 +106,8 @@ contains
             + cos(3 * pi * x(1, :, :)) * cos(2 * pi * x(2, :, :)))))
     end subroutine
 
-    ! Fills the ghost cells: from the neighbours, at the edges of the square with mirror * the cell inside.
+    ! Fills the ghost cells: from the neighbors, at the edges of the square with mirror * the cell
+    ! inside.
     subroutine exchange(f, mirror)
         real(dp), intent(inout) :: f(0:, 0:)
         real(dp), intent(in) :: mirror
@@ -130,15 +134,15 @@ contains
             comm, MPI_STATUS_IGNORE, ierr)
     end subroutine
 
-    ! Flux of a face over the pressure difference, of cells with mobilities a1 and a2: their harmonic mean. At an edge the
-    ! ghost's p is -p: half the distance.
+    ! Returns the flux of a face per pressure difference, for cells with mobilities a1 and a2: their
+    ! harmonic mean. At an edge the ghost's p is -p: half the distance.
     elemental function face(a1, a2)
         real(dp), intent(in) :: a1, a2
         real(dp) :: face
         face = 2 * a1 * a2 / (a1 + a2)
     end function
 
-    ! g = what flows out of each cell if f is the pressure.
+    ! Computes g, the outflow of each cell for the pressure f.
     subroutine apply(f, g)
         real(dp), intent(inout) :: f(0:, 0:)
         real(dp), intent(inout) :: g(0:, 0:)
@@ -161,7 +165,8 @@ contains
         call MPI_Allreduce(MPI_IN_PLACE, dot, 1, MPI_DOUBLE_PRECISION, MPI_SUM, comm, ierr)
     end function
 
-    ! Conjugate gradients from what p holds, preconditioned by about the diagonal, until |r| <= tolerance |h^2|.
+    ! Runs conjugate gradients from the values in p, preconditioned approximately by the diagonal,
+    ! until |r| <= tolerance |h^2|.
     subroutine solve_pressure(n_iteration)
         integer, intent(inout) :: n_iteration
         real(dp) :: rz, rz_old, step_length
@@ -182,7 +187,8 @@ contains
         end do
     end subroutine
 
-    ! One step of the fluids with the velocity of p, in sub-steps that move at most half of what a cell holds.
+    ! Performs one step of the fluids with the velocity of p, in sub-steps that move at most half of
+    ! the content of a cell.
     subroutine move_fluid()
         real(dp) :: flux(4, n_x, n_y), next(n_x, n_y), around(4), largest_outflow
         integer :: i, j, sub, n_sub

@@ -7,8 +7,8 @@
 
 #include <stdexcept>
 
-// lammps/error.h of Debian 12 (20220106) does not compile with its fmt 9: make_args_checked is
-// gone. These three have no fmt.
+// lammps/error.h of Debian 12 (20220106) does not compile with its fmt 9, which has no
+// make_args_checked. These three calls do not use fmt.
 namespace LAMMPS_NS {
 class Error {
 public:
@@ -68,7 +68,7 @@ surrogate_array Atoms::column(const std::string& name) const {
     if (const std::optional<surrogate_array> found = find(name)) return *found;
     std::string list;
     for (const std::string& other : names()) list += (list.empty() ? "" : ", ") + other;
-    throw std::invalid_argument("the model's card asks for '" + name +
+    throw std::invalid_argument("the model card needs '" + name +
                                 "', which the atoms do not have; they have: " + list);
 }
 
@@ -76,7 +76,7 @@ surrogate_array Atoms::compute(const std::string& id) const {
     auto* const data = static_cast<double*>(
         lammps_extract_compute(lammps_, id.c_str(), LMP_STYLE_ATOM, LMP_TYPE_VECTOR));
     if (data == nullptr && n() > 0)
-        throw std::invalid_argument("there is no compute '" + id + "' of one number an atom");
+        throw std::invalid_argument("there is no compute '" + id + "' with one number per atom");
     return surrogate::column(data, n());
 }
 
@@ -94,8 +94,8 @@ surrogate::Context context_of(void* lammps) {
     MPI_Comm_rank(comm, &rank);
     if (lammps_version(lammps) != tried && rank == 0)
         error.warning(__FILE__, __LINE__,
-                      "surrogate: tried with LAMMPS " + std::to_string(tried) +
-                          "; nobody has tried this version, " +
+                      "surrogate: tested with LAMMPS " + std::to_string(tried) +
+                          "; this is an untested version, " +
                           std::to_string(lammps_version(lammps)));
     surrogate_context* context = nullptr;
     const surrogate_status status = surrogate_context_create_mpi(comm, nullptr, &context);

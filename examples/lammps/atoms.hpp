@@ -8,24 +8,25 @@
 #include <surrogate/surrogate_mpi.hpp>
 #include <vector>
 
-/// This rank's atoms in LAMMPS' memory. Ghost atoms lie behind the owned ones and are left out.
+/// Access to this rank's part of LAMMPS' atoms, in LAMMPS' own arrays. Ghost atoms are stored after
+/// the owned ones and are left out.
 class Atoms {
 public:
     explicit Atoms(void* lammps) : lammps_(lammps) {}
 
-    /// Looks again: atoms that have moved, come or gone. Tags become 64-bit ids in memory that is
-    /// kept.
+    /// Updates the view after atoms have moved, appeared or left. Tags become 64-bit ids in memory
+    /// that is reused.
     void look(int n, const int* tag, double** x);
-    /// As of the last look().
+    /// Returns the atoms of the last look().
     surrogate_points points() const;
     int64_t n() const { return static_cast<int64_t>(ids_.size()); }
 
-    /// The per-atom numbers of a name, such as "q" or "v.x"; throws std::invalid_argument with the
-    /// names that there are.
+    /// Returns the per-atom numbers of a name, such as "q" or "v.x"; throws std::invalid_argument
+    /// with the existing names.
     surrogate_array column(const std::string& name) const;
     /// Finds the per-atom numbers of a name. Returns nothing if LAMMPS does not have them.
     std::optional<surrogate_array> find(const std::string& name) const;
-    /// The numbers of a per-atom compute, computed now if they are old. Collective.
+    /// Returns the numbers of a per-atom compute, evaluated now if they are outdated. Collective.
     surrogate_array compute(const std::string& id) const;
 
 private:
@@ -41,11 +42,11 @@ surrogate::Context context_of(void* lammps);
 /// never again. Every call of the fix checks this, because the input script may change the style.
 /// Collective.
 void require_calls(void* lammps);
-/// Ends LAMMPS on all ranks, with this text. Collective, unless the status is MPI or BROKEN: other
-/// ranks may wait elsewhere then.
+/// Ends LAMMPS on all ranks, with this text. Collective, unless the status is MPI or BROKEN, when
+/// other ranks may wait in another call.
 [[noreturn]] void end_lammps(void* lammps, surrogate_status status, const std::string& text);
-/// Runs `work`, which may fail on some ranks: then LAMMPS ends, with the text of the first of them.
-/// Collective.
+/// Runs `work`, which may fail on some ranks: then LAMMPS ends, with the text of the first failed
+/// rank. Collective.
 template <class Work>
 void together(void* lammps, const surrogate::Context& context, const Work& work) {
     surrogate_status status = SURROGATE_SUCCESS;

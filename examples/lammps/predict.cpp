@@ -11,8 +11,7 @@
 
 namespace {
 
-/// The state behind a fix external. It lives as long as the process: LAMMPS tells nobody when a fix
-/// goes.
+/// The state of a fix external. It is never freed, because LAMMPS does not report the end of a fix.
 struct Predictor {
     void* lammps;
     Atoms atoms;

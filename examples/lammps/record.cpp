@@ -14,7 +14,7 @@ namespace {
 const char* const axes[3] = {"x", "y", "z"};
 const char* const of_axis[3] = {"X", "Y", "Z"};
 
-/// The state behind a fix external that records; as in predict.cpp it is never freed.
+/// The state of a fix external that records; it is never freed, as in predict.cpp.
 struct Recorder {
     void* lammps;
     Atoms atoms;

@@ -1,12 +1,16 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# A Lennard-Jones gas of LAMMPS with a surrogate of its neighbour numbers. Everything is written into FOLDER.
+# Runs a Lennard-Jones gas of LAMMPS with a surrogate of its neighbor numbers. All files are written
+# to FOLDER.
 #
-#     sh run.sh FOLDER                   all: data of the solver's own runs, training, prediction on 2 ranks
-#     sh run.sh FOLDER predict 3 [NAME]  only the prediction, on 3 ranks, with the model beside this script
+#     sh run.sh FOLDER                   all: data of the solver's own runs, training, prediction on
+#                                        2 ranks
+#     sh run.sh FOLDER predict 3 [NAME]  only the prediction, on 3 ranks, with the model beside this
+#                                        script
 #
-# SURROGATE_LAMMPS is the path of libsurrogate_lammps.so, which CMake makes here; the program `surrogate` is found by PATH, or
-# said by SURROGATE_PROGRAM. GAS_MODEL, GAS_OPTIONS ("-var phase 0.1 .."): of predict.
+# SURROGATE_LAMMPS is the path of libsurrogate_lammps.so, which CMake builds here; the program
+# `surrogate` is found in PATH, or set by SURROGATE_PROGRAM. GAS_MODEL and GAS_OPTIONS ("-var phase
+# 0.1 ..") are used by predict.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 [ $# -ge 1 ] || { sed -n '3,9s/^# \{0,1\}//p' "$0" >&2; exit 2; }

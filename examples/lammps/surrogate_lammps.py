@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an input script of LAMMPS reads by its command python; SURROGATE_LAMMPS is the path of the adapter.
+"""Read by the command python of a LAMMPS input script; SURROGATE_LAMMPS is the path of the adapter.
 
     fix      nn all external pf/callback 100 1
     python   predict input 3 SELF nn gas.safetensors format pss file surrogate_lammps.py

@@ -5,7 +5,7 @@ namespace million {
 
 namespace {
 
-/// Integrals over a triangle: integrals of grad phi_i . grad phi_j, and of phi_i, for its linear
+/// Element of a triangle: integrals of grad phi_i . grad phi_j, and of phi_i, for its linear
 /// functions phi.
 struct Element {
     PetscReal stiffness[3][3];
@@ -21,7 +21,7 @@ struct Element {
             gradient[i][0] = next.y - last.y;
             gradient[i][1] = last.x - next.x;
         }
-        const PetscReal size = PetscAbsReal(area);  // corners may go around in either direction
+        const PetscReal size = PetscAbsReal(area);  // corners may have either orientation
         for (int i = 0; i < 3; ++i)
             for (int j = 0; j < 3; ++j)
                 stiffness[i][j] =
@@ -31,8 +31,8 @@ struct Element {
     }
 };
 
-/// Matrix and right-hand side. Points where T = 0 have a row and a column of their own, 1 T = 0, so
-/// that the matrix stays symmetric.
+/// Matrix and right-hand side. Points where T = 0 have the separate equation 1 T = 0, so that the
+/// matrix stays symmetric.
 class System {
 public:
     PetscErrorCode assemble(const Mesh& mesh, const Concrete& concrete) {
@@ -40,7 +40,7 @@ public:
         PetscCall(DMCreateMatrix(mesh.dm(), matrix_.out()));
         PetscCall(MatSetOption(matrix_, MAT_SPD, PETSC_TRUE));
         PetscCall(mesh.new_field(&rhs_));
-        ISLocalToGlobalMapping numbers = nullptr;  // borrowed; a DMPlex gives it to matrices alone
+        ISLocalToGlobalMapping numbers = nullptr;  // borrowed; a DMPlex sets it for matrices only
         PetscCall(DMGetLocalToGlobalMapping(mesh.dm(), &numbers));
         PetscCall(VecSetLocalToGlobalMapping(rhs_, numbers));
         PetscCall(VecSet(rhs_, 0));

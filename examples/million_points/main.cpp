@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// An unstructured mesh of a million points: made by VTK, written as one file, read by one rank, cut
-// by PT-Scotch, and on all ranks the temperature of setting concrete with cooling pipes, from
-// finite elements with PETSc and from a trained FLARE model, whose answer has the same bits on any
-// number of ranks.
+// An unstructured mesh of a million points: created by VTK, written as one file, read by one rank,
+// and partitioned by PT-Scotch. On all ranks, the temperature of setting concrete with cooling
+// pipes is computed by finite elements with PETSc and predicted by a trained FLARE model. The
+// prediction is bitwise identical on any number of ranks.
 //
 // Build, with libsurrogate installed in PREFIX (or in its own build tree, where this program is
 // build/bin/million_points):
@@ -11,21 +11,23 @@
 //
 // Sample runs:
 //     mpirun -n 4 million_points -output out          out/plate_1.vtu: the mesh in one file;
-//                                                     out/parts.pvd: pieces with both temperatures;
+//     out/parts.pvd:
+//                                                     pieces with both temperatures;
 //                                                     out/plate_1.png
 //     mpirun -n 2 million_points -mesh out/plate_1.vtu
-//                                                     a mesh that is there already
+//                                                     an existing mesh
 //     mpirun -n 2 million_points -points 20000 -seed 3000 -plates 20
-//                                                     twenty plates that the model has not seen
+//                                                     twenty plates that are not in the training
+//                                                     data
 //     mpirun -n 2 million_points -petscpartitioner_type simple -ksp_monitor
 //                                                     every option of PETSc works
 //     million_points -samples plates.h5 -points 10000 -seed 100000 -plates 2000
 //                                                     data for `surrogate train` (train.toml)
 //
-// Prints a row a plate: seconds of each part, the distance of the two temperatures, the hottest
+// Prints one row per plate: seconds of each part, the distance of the two temperatures, the hottest
 // point by both; then points, bytes read, and memory of each rank, and a hash of the prediction.
 //
-// Where to look for the coupling: predictor.cpp (all calls of libsurrogate) and output.cpp (files).
+// The coupling is in predictor.cpp (all calls of libsurrogate) and output.cpp (files).
 #include <cstdio>
 #include <exception>
 
@@ -38,7 +40,7 @@ namespace million {
 
 namespace {
 
-/// Files of one plate: a step of the series, and its picture.
+/// Writes the files of one plate: a step of the series, and its figure.
 PetscErrorCode write_files(const Settings& settings, const Study& study, const Result& result,
                            int number, Output* output) {
     PetscFunctionBegin;

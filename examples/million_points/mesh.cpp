@@ -9,7 +9,7 @@ namespace million {
 
 namespace {
 
-/// One number on every point, none on cells.
+/// Sets one number per point, none on cells.
 PetscErrorCode set_section(DM dm) {
     PetscFunctionBegin;
     Owner<PetscSection, PetscSectionDestroy> section;
@@ -26,7 +26,8 @@ PetscErrorCode set_section(DM dm) {
     PetscFunctionReturn(0);
 }
 
-/// values [n of the whole mesh's points, on rank 0] to those who hold the points of `dm`.
+/// Sends values [n of the whole mesh's points, on rank 0] to the ranks that store the points of
+/// `dm`.
 template <class T>
 PetscErrorCode spread(DM dm, PetscSF from_whole, PetscInt n_cell_whole, MPI_Datatype type,
                       const std::vector<T>& values, std::vector<T>* local) {
@@ -39,7 +40,7 @@ PetscErrorCode spread(DM dm, PetscSF from_whole, PetscInt n_cell_whole, MPI_Data
         PetscFunctionReturn(0);
     }
     std::vector<T> root, leaf;
-    root.resize(std::size_t(n_cell_whole));  // cells come first and have none
+    root.resize(std::size_t(n_cell_whole));  // cells come first and have no value
     leaf.resize(std::size_t(end - begin));
     root.insert(root.end(), values.begin(), values.end());
     PetscCall(PetscSFBcastBegin(from_whole, type, root.data(), leaf.data(), MPI_REPLACE));
@@ -56,7 +57,8 @@ PetscErrorCode Mesh::create_plex(const WholeMesh& whole, Owner<DM, DMDestroy>* p
     int is_too_large = whole.n_cell() + whole.n_point() > std::numeric_limits<PetscInt>::max();
     PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &is_too_large, 1, MPI_INT, MPI_MAX, comm_));
     PetscCheck(!is_too_large, comm_, PETSC_ERR_ARG_OUTOFRANGE,
-               "the mesh has more points and cells than an integer of this PETSc counts");
+               "the mesh has more points and cells than a PetscInt can count; configure PETSc with "
+               "64-bit indices");
     PetscCall(DMPlexCreateFromCellListPetsc(
         comm_, 2, PetscInt(whole.n_cell()), PetscInt(whole.n_point()), 3, PETSC_FALSE,
         whole.corners.data(), 2, whole.place.empty() ? nullptr : &whole.place.data()->x,
@@ -110,7 +112,7 @@ PetscErrorCode Mesh::set_owned(PetscInt first_point, PetscInt end_point) {
     owned_.clear();
     for (PetscInt point = first_point; point < end_point; ++point) {
         PetscCall(PetscSectionGetOffset(section, point, &offset));
-        if (offset >= 0) owned_.push_back(point - first_point);  // below 0: of another rank
+        if (offset >= 0) owned_.push_back(point - first_point);  // below 0: owned by another rank
     }
     PetscFunctionReturn(0);
 }

@@ -12,18 +12,19 @@ namespace million {
 
 using OwnedVec = Owner<Vec, VecDestroy>;
 
-/// The mesh on all ranks: each has the triangles that PT-Scotch gave it (-petscpartitioner_type:
-/// another one) and all their points; a point of several ranks is owned by one of them.
+/// The mesh on all ranks. Each has the triangles of its PT-Scotch partition (-petscpartitioner_type
+/// selects another partitioner) and all their points; a point of several ranks is owned by one of
+/// them.
 ///
-/// "Local" are the points that a rank holds, in the order of the local vectors of dm(); "owned" are
-/// those among them that it owns, in the order of the global vectors.
+/// "Local" are the points that a rank stores, in the order of the local vectors of dm(); "owned"
+/// are the points among them that it owns, in the order of the global vectors.
 class Mesh {
 public:
-    /// From the mesh on rank 0, which others leave empty. Collective.
+    /// Distributes the mesh on rank 0, which is empty on other ranks. Collective.
     PetscErrorCode distribute(MPI_Comm comm, const WholeMesh& whole);
 
     MPI_Comm comm() const { return comm_; }
-    /// A DMPlex with one number a point.
+    /// Returns a DMPlex with one number per point.
     DM dm() const { return dm_; }
 
     int64_t n_local() const { return int64_t(place_.size()); }
@@ -33,7 +34,7 @@ public:
 
     const std::vector<Place>& place() const { return place_; }            ///< local
     const std::vector<PetscReal>& distance() const { return distance_; }  ///< local
-    /// Local: the number of a point in the whole mesh, the same on any number of ranks.
+    /// Returns the number of each local point in the whole mesh, the same on any number of ranks.
     const std::vector<int64_t>& id() const { return id_; }
     const std::vector<PetscInt>& owned() const { return owned_; }      ///< local numbers
     const std::vector<PetscInt>& corners() const { return corners_; }  ///< local numbers

@@ -15,7 +15,7 @@ PetscErrorCode Output::create(MPI_Comm comm, const std::string& directory) {
     if (rank == 0) std::filesystem::create_directories(directory, error);
     int failed = error ? 1 : 0;
     PetscCallMPI(MPI_Bcast(&failed, 1, MPI_INT, 0, comm));
-    PetscCheck(!failed, comm, PETSC_ERR_FILE_OPEN, "-output %s: the directory cannot be made",
+    PetscCheck(!failed, comm, PETSC_ERR_FILE_OPEN, "-output %s: cannot create the directory",
                directory.c_str());
     series_.emplace(directory + "/parts.pvd", rank, size);
     PetscFunctionReturn(0);
@@ -44,7 +44,7 @@ PetscErrorCode Output::write(int number, const Mesh& mesh, const std::vector<Nam
     for (int64_t c = 0; c <= n_cell; ++c) offsets[std::size_t(c)] = 3 * c;
     const std::vector<uint8_t> types(std::size_t(n_cell), 5);  // VTK's triangle
     const std::vector<int64_t> corners(mesh.corners().begin(), mesh.corners().end());
-    const double none[2] = {};  // of a rank without points
+    const double none[2] = {};  // for a rank without points
     const double* const x = mesh.place().empty() ? none : &mesh.place().data()->x;
     const auto cells = surrogate::cells(surrogate::matrix(x, n_point, 2), offsets, corners, types);
     const surrogate_piece mine = series_->write(number, cells, named);

@@ -9,22 +9,22 @@
 
 namespace million {
 
-/// A field as files and pictures show it.
+/// A field for files and figures.
 struct NamedField {
     const char* name;   ///< of the array
-    const char* title;  ///< in pictures
+    const char* title;  ///< in figures
     Vec field;          ///< K
     bool is_difference;
 };
 
-/// A directory with parts.pvd: a plate a step, a piece a rank.
+/// A directory with parts.pvd: one plate per step, one piece per rank.
 class Output {
 public:
-    /// Makes the directory. Collective.
+    /// Creates the directory. Collective.
     PetscErrorCode create(MPI_Comm comm, const std::string& directory);
 
     /// Adds a plate with its fields, distances, numbers of points (GlobalPointIds, by which
-    /// `surrogate predict` knows points that pieces share) and the rank of each triangle.
+    /// `surrogate predict` identifies points that pieces share) and the rank of each triangle.
     /// Collective.
     PetscErrorCode write(int number, const Mesh& mesh, const std::vector<NamedField>& fields);
 

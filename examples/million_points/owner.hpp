@@ -21,7 +21,8 @@ public:
         return *this;
     }
     operator Object() const { return object_; }
-    /// Returns the address to which a PETSc function stores a new object; destroys the owned one.
+    /// Returns the address to which a function of PETSc writes a new object; destroys the owned
+    /// object.
     Object* out() {
         reset();
         return &object_;

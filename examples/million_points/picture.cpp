@@ -9,17 +9,18 @@ namespace million {
 
 namespace {
 
-constexpr int64_t n_pixel = 400;  // a side: the least that a picture has
+constexpr int64_t n_pixel = 400;  // per side: the smallest size of a figure
 constexpr double nothing = -std::numeric_limits<double>::infinity();
 
-/// A square of pixels for each of n layers, row by row from below; what no rank has drawn is
-/// nothing.
+/// A square of pixels for each of n layers, row by row from below; pixels that no rank has drawn
+/// are empty.
 class Canvas {
 public:
     explicit Canvas(std::size_t n_layer)
         : n_layer_(n_layer), pixel_(n_layer * std::size_t(n_pixel * n_pixel), nothing) {}
 
-    /// A triangle whose corners have values [3 * n_layer]: pixels whose middle lies in it.
+    /// Draws a triangle whose corners have values [3 * n_layer]: sets the pixels whose middle is in
+    /// it.
     void draw(const Place (&at)[3], const std::vector<double>& values) {
         constexpr double scale = double(n_pixel) / Plate::side;
         const auto [x0, x1] = std::minmax({at[0].x, at[1].x, at[2].x});
@@ -70,7 +71,7 @@ private:
 
 void draw_cells(const Mesh& mesh, const std::vector<std::vector<PetscScalar>>& fields, double part,
                 Canvas* canvas) {
-    std::vector<double> values(3 * fields.size() + 3, part);  // the last layer: whose it is
+    std::vector<double> values(3 * fields.size() + 3, part);  // the last layer: the owner
     for (int64_t cell = 0; cell < mesh.n_cell(); ++cell) {
         Place at[3];
         for (std::size_t c = 0; c < 3; ++c) {

@@ -8,8 +8,9 @@
 
 namespace million {
 
-/// The fields side by side as a .png, and with several ranks who has which triangles. Temperatures
-/// from 0 to `hottest`, differences a tenth of that to either side. Collective; rank 0 writes.
+/// Draws the fields side by side to a .png and, on several ranks, the partition of the triangles.
+/// Temperatures range from 0 to `hottest`, differences over a tenth of it on either side.
+/// Collective; rank 0 writes.
 PetscErrorCode write_picture(const std::string& path, const std::string& heading, const Mesh& mesh,
                              const std::vector<NamedField>& fields, double hottest);
 

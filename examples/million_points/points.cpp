@@ -11,9 +11,9 @@ namespace million {
 
 namespace {
 
-/// The step h for which there are so many points:
-///   n = area / h^2 + (length of the edges + half of that of the rings) / h,
-/// as the places beside a ring are left empty over half a step.
+/// Returns the step h that gives n_point points:
+///   n = area / h^2 + (length of the edges + half the length of the rings) / h,
+/// because positions beside a ring are left empty over half a step.
 double step_of(const Plate& plate, int64_t n_point) {
     const double area = plate.area();
     const double border =
@@ -35,7 +35,7 @@ public:
     }
 
 private:
-    /// Up to three tenths of a step to either side.
+    /// Returns up to three tenths of a step to either side.
     double jitter() { return 0.6 * (uniform(seed_, index_++) - 0.5); }
 
     void add(const Place& place, double distance) {
@@ -47,7 +47,7 @@ private:
         const auto n = int64_t(std::lround(Plate::side / step_));
         for (int side = 0; side < 4; ++side)
             for (int64_t i = 0; i < n; ++i) {
-                // The corner that a side begins with stays where it is.
+                // The first corner of a side is not moved.
                 const double s = (double(i) + (i > 0 ? jitter() : 0)) * Plate::side / double(n);
                 const double far = Plate::side;
                 const Place places[] = {{s, 0}, {far, s}, {far - s, far}, {0, far - s}};

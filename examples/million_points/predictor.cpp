@@ -7,9 +7,9 @@
 
 namespace million {
 
-/// Runs `work`, whose errors are alike on all ranks. After an error, which is neither printed nor
-/// thrown, problem_ has the text, and there is no model any more. A failed MPI call is returned:
-/// other ranks may wait in it.
+/// Runs `work`, whose errors are the same on all ranks. An error is neither printed nor thrown:
+/// problem_ has its text, and the model is released. A failed MPI call is returned, because other
+/// ranks may wait in it.
 PetscErrorCode Predictor::attempt(const std::function<PetscErrorCode()>& work) {
     PetscFunctionBegin;
     problem_.clear();
@@ -65,7 +65,7 @@ PetscErrorCode Predictor::plan(const Mesh& mesh) {
         plan_.reset();
         domain_.reset();
         static_assert(sizeof(Place) == 2 * sizeof(double));
-        const double none[2] = {};  // of a rank that owns no point
+        const double none[2] = {};  // for a rank that owns no point
         const double* const x = places.empty() ? none : &places.data()->x;
         domain_.emplace(*context_, surrogate::matrix(x, mesh.n_owned(), 2), ids.data());
         plan_.emplace(*model_, *domain_);

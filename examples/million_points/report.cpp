@@ -8,9 +8,9 @@ namespace million {
 
 namespace {
 
-using Row = std::array<int64_t, 6>;  // what RankUse holds
+using Row = std::array<int64_t, 6>;  // the members of RankUse
 
-/// "-" where the system does not tell.
+/// Returns the number in MB, or "-" if the system does not report it.
 std::string megabytes(int64_t n) {
     char text[32] = "-";
     if (n >= 0) std::snprintf(text, sizeof text, "%.1f", double(n) / 1e6);
@@ -29,7 +29,8 @@ std::string of_point(int64_t n, int64_t n_point) {
 PetscErrorCode print_problem(MPI_Comm comm, const Predictor& predictor) {
     PetscFunctionBegin;
     if (!predictor.is_ready() && !predictor.problem().empty())
-        PetscCall(PetscPrintf(comm, "surrogate not available: %s\nThe solver goes on by itself.\n",
+        PetscCall(PetscPrintf(comm,
+                              "surrogate not available: %s\nThe solver continues without it.\n",
                               predictor.problem().c_str()));
     PetscFunctionReturn(0);
 }
@@ -64,7 +65,7 @@ PetscErrorCode print_row(MPI_Comm comm, const Result& r) {
                           r.seconds_predict, 100 * r.relative_error, r.largest_error,
                           r.hottest_solver, r.hottest_surrogate));
     if (r.share_outside > 0.01)
-        PetscCall(PetscPrintf(comm, "       %.0f %% of its points lie outside the training data\n",
+        PetscCall(PetscPrintf(comm, "       %.0f %% of its points are outside the training data\n",
                               100 * r.share_outside));
     PetscFunctionReturn(0);
 }

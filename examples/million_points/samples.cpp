@@ -16,7 +16,7 @@ namespace {
 
 constexpr int n_image = 8;  // symmetries of a square
 
-/// Numbers of n of n_whole points, each set of them as likely as any other.
+/// Returns numbers of n of n_whole points; all sets have equal probability.
 std::vector<std::size_t> draw(std::size_t n_whole, std::size_t n, uint64_t seed) {
     std::vector<std::size_t> numbers(n_whole);
     std::iota(numbers.begin(), numbers.end(), 0);
@@ -37,7 +37,7 @@ void describe(surrogate::NewDataset& set, const Settings& settings) {
     set.add("temperature", {"sample", "point"}, "K", "above that of the water", SURROGATE_FLOAT32);
 }
 
-/// A plate under one of the symmetries of its square; each image has points of its own.
+/// Writes a plate under one of the symmetries of its square; each image has its own points.
 void put_image(const Settings& settings, const Mesh& mesh, const std::vector<PetscScalar>& solved,
                int64_t number, int image, surrogate::NewDataset& set) {
     const int64_t sample = n_image * number + image;
@@ -67,8 +67,8 @@ PetscErrorCode put_plate(const Settings& settings, PetscInt number, surrogate::N
     PetscCall(
         mesh.distribute(PETSC_COMM_SELF, make_mesh(random_plate(seed), settings.n_point, seed)));
     PetscCheck(mesh.n_local() >= settings.n_sample_point, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
-               "-sample_points %d: the mesh has %d points", int(settings.n_sample_point),
-               int(mesh.n_local()));
+               "-sample_points is %d, expected at most the %d points of the mesh",
+               int(settings.n_sample_point), int(mesh.n_local()));
     PetscCall(mesh.new_field(&temperature));
     PetscCall(solve_heat(mesh, Concrete(), temperature, &n_iteration));
     PetscCall(mesh.local_values(temperature, &solved));

@@ -22,7 +22,7 @@ PetscErrorCode check_range(MPI_Comm comm, const char* flag, PetscInt value, Pets
                            PetscInt most) {
     PetscFunctionBegin;
     PetscCheck(value >= least && value <= most, comm, PETSC_ERR_ARG_OUTOFRANGE,
-               "%s %d: a number from %d to %d is expected", flag, int(value), int(least),
+               "%s is %d, expected a number from %d to %d", flag, int(value), int(least),
                int(most));
     PetscFunctionReturn(0);
 }
@@ -33,22 +33,23 @@ PetscErrorCode Settings::read(MPI_Comm comm) {
     PetscFunctionBegin;
     model = MILLION_MODEL;
     PetscOptionsBegin(comm, nullptr, "million_points", nullptr);
-    PetscCall(PetscOptionsInt("-points", "about so many points of the mesh", "", n_point, &n_point,
-                              nullptr));
-    PetscCall(PetscOptionsInt("-seed", "of the first plate and its mesh; the next ones follow", "",
-                              seed, &seed, nullptr));
-    PetscCall(PetscOptionsInt("-plates", "how many plates", "", n_plate, &n_plate, nullptr));
-    PetscCall(read_text(PetscOptionsObject, "-mesh",
-                        "a .vtu of triangles to read, with the array `distance`; \"\": made",
-                        &mesh));
+    PetscCall(PetscOptionsInt("-points", "approximate number of points of the mesh", "", n_point,
+                              &n_point, nullptr));
+    PetscCall(PetscOptionsInt(
+        "-seed", "seed of the first plate and its mesh; further plates use the next seeds", "",
+        seed, &seed, nullptr));
+    PetscCall(PetscOptionsInt("-plates", "number of plates", "", n_plate, &n_plate, nullptr));
+    PetscCall(read_text(
+        PetscOptionsObject, "-mesh",
+        "a .vtu of triangles to read, with the array `distance`; \"\": create a mesh", &mesh));
     PetscCall(
         read_text(PetscOptionsObject, "-model", "model file of the surrogate; \"\": none", &model));
     PetscCall(read_text(PetscOptionsObject, "-output",
                         "directory for plate_*.vtu, parts.pvd and plate_*.png", &output));
     PetscCall(read_text(PetscOptionsObject, "-samples",
-                        "a data set (.h5) to train on; then nothing else is done", &samples));
-    PetscCall(PetscOptionsInt("-sample_points", "so many points of each plate are kept", "",
-                              n_sample_point, &n_sample_point, nullptr));
+                        "a data set (.h5) for training; the program only writes it", &samples));
+    PetscCall(PetscOptionsInt("-sample_points", "number of points of each plate that are stored",
+                              "", n_sample_point, &n_sample_point, nullptr));
     PetscOptionsEnd();
     PetscCall(check(comm));
     PetscFunctionReturn(0);
@@ -61,7 +62,7 @@ PetscErrorCode Settings::check(MPI_Comm comm) const {
     PetscCall(check_range(comm, "-plates", n_plate, 1, 100000));
     PetscCall(check_range(comm, "-sample_points", n_sample_point, 1, 100000000));
     PetscCheck(mesh.empty() || n_plate == 1, comm, PETSC_ERR_ARG_INCOMP,
-               "-mesh is one plate; leave -plates out");
+               "-mesh is one plate; remove -plates");
     PetscFunctionReturn(0);
 }
 

@@ -24,7 +24,7 @@ PetscErrorCode Study::seconds_since(double begin, double* seconds) const {
     PetscFunctionReturn(0);
 }
 
-/// Work of rank 0 alone; what it throws is an error of all ranks.
+/// Runs work on rank 0 only; its exception becomes an error of all ranks.
 PetscErrorCode Study::on_first(const std::function<void()>& work) const {
     PetscFunctionBegin;
     char text[512] = "";
@@ -96,7 +96,7 @@ PetscErrorCode Study::solve(Result* result) {
     PetscFunctionReturn(0);
 }
 
-/// Plan and first run, and the memory that they took.
+/// Creates and runs the plan, and measures its memory.
 PetscErrorCode Study::run(Result* result) {
     PetscFunctionBegin;
     PetscCall(mesh_.new_field(&prediction_));

@@ -8,16 +8,16 @@
 
 namespace million {
 
-/// Memory and time of a rank.
+/// Sizes and memory of a rank.
 struct RankUse {
     int64_t n_owned = 0, n_cell = 0;
     int64_t bytes_read = 0;   ///< while the mesh file was read
-    int64_t plan_stated = 0;  ///< what the plan says it holds
-    int64_t plan_found = 0;   ///< by how much memory grew while it was made and first run
+    int64_t plan_stated = 0;  ///< reported by the plan
+    int64_t plan_found = 0;   ///< growth of memory during its creation and first run
     int64_t peak = 0;         ///< of the whole process, so far
 };
 
-/// Results of one plate. Seconds are the slowest rank's.
+/// Results for one plate. Seconds are maxima over the ranks.
 struct Result {
     std::string name;
     int64_t n_point = 0, n_cell = 0;
@@ -26,31 +26,31 @@ struct Result {
     double seconds_plan = 0, seconds_predict = 0;
     double hottest_solver = 0;  ///< K
     bool is_compared = false;
-    double relative_error = 0;  ///< L2 over the points, of that of the solver's temperature
+    double relative_error = 0;  ///< L2 over the points, relative to the solver's temperature
     double largest_error = 0;   ///< K
     double hottest_surrogate = 0;
     double share_outside = 0;
-    uint64_t hash = 0;  ///< of point numbers and predictions, whatever rank has them
+    uint64_t hash = 0;  ///< of point numbers and predictions, for any partition
     RankUse mine;
 };
 
-/// One plate after the other: mesh, solver, surrogate.
+/// Runs one plate after the other: mesh, solver, surrogate.
 class Study {
 public:
-    /// model "": the solver alone. Collective.
+    /// Loads the model; "": the solver alone. Collective.
     PetscErrorCode create(MPI_Comm comm, const std::string& model);
     const Predictor& predictor() const { return predictor_; }
 
-    /// The mesh of a seed, made on rank 0 and spread; by way of the serial file `path`, which rank
-    /// 0 writes and reads, unless that is "". Collective. Errors: those of make_mesh() and the
-    /// file, on all ranks.
+    /// Creates the mesh of a seed on rank 0 and distributes it, through the serial file `path`,
+    /// which rank 0 writes and reads, unless it is "". Collective. Errors of make_mesh() and the
+    /// file are returned on all ranks.
     PetscErrorCode make(int64_t seed, int64_t n_point, const std::string& path, Result* result);
-    /// The mesh in a file, read by rank 0 and spread. Collective.
+    /// Reads the mesh in a file on rank 0 and distributes it. Collective.
     PetscErrorCode read(const std::string& path, Result* result);
 
-    /// The solver's temperatures. Collective.
+    /// Computes the solver's temperatures. Collective.
     PetscErrorCode solve(Result* result);
-    /// The surrogate's, if it is ready. Collective.
+    /// Computes the surrogate's temperatures, if it is ready. Collective.
     PetscErrorCode compare(Result* result);
 
     const Mesh& mesh() const { return mesh_; }

@@ -33,13 +33,14 @@ vtkNew<vtkPoints> vtk_points(const std::vector<Place>& places) {
     return points;
 }
 
-/// Corners of all Delaunay triangles of `places` that have none of the points from n_point on.
+/// Returns the corners of all Delaunay triangles of `places` that contain none of the points from
+/// n_point on.
 std::vector<PetscInt> triangulate(const std::vector<Place>& places, int64_t n_point) {
     const vtkNew<vtkPolyData> cloud;
     cloud->SetPoints(vtk_points(places));
     const vtkNew<vtkDelaunay2D> delaunay;
     delaunay->SetInputData(cloud);
-    delaunay->SetTolerance(1e-9);  // of the size: what is nearer counts as one point
+    delaunay->SetTolerance(1e-9);  // relative to the size: nearer points are merged
     delaunay->Update();
     std::vector<PetscInt> corners;
     vtkIdType n_corner = 0;
@@ -51,14 +52,13 @@ std::vector<PetscInt> triangulate(const std::vector<Place>& places, int64_t n_po
     return corners;
 }
 
-/// Euler: of a region with holes whose border is a row of sides of triangles.
+/// Checks Euler's formula for a region with holes whose border consists of sides of triangles.
 void check_triangles(int64_t n_point, int64_t n_border, int64_t n_hole, int64_t n_found) {
     const int64_t n_wanted = 2 * n_point - n_border - 2 + 2 * n_hole;
     if (n_found != n_wanted)
         throw std::runtime_error("the triangulation of " + std::to_string(n_point) +
                                  " points has " + std::to_string(n_found) + " triangles, " +
-                                 std::to_string(n_wanted) +
-                                 " are expected; another -seed would do");
+                                 std::to_string(n_wanted) + " are expected; use another -seed");
 }
 
 [[noreturn]] void fail(const std::string& path, const std::string& what) {
@@ -74,7 +74,8 @@ void check_done(const std::string& path, unsigned long error) {
 WholeMesh make_mesh(const Plate& plate, int64_t n_point, uint64_t seed) {
     Points points = scatter_points(plate, n_point, seed);
     const auto n = int64_t(points.place.size());
-    // A point in the middle of each pipe: triangles inside of it are those that have it.
+    // There is a point in the middle of each pipe: the triangles inside the pipe are the ones that
+    // use it.
     points.place.insert(points.place.end(), plate.pipes.begin(), plate.pipes.end());
     WholeMesh mesh;
     mesh.corners = triangulate(points.place, n);
@@ -116,10 +117,10 @@ WholeMesh read_mesh(const std::string& path) {
     check_done(path, reader->GetErrorCode());
     vtkUnstructuredGrid* const grid = reader->GetOutput();
     vtkDataArray* const distance = grid->GetPointData()->GetArray("distance");
-    if (grid->GetNumberOfCells() == 0) fail(path, "no mesh, or one without cells");
-    if (distance == nullptr) fail(path, "no array 'distance' at the points");
+    if (grid->GetNumberOfCells() == 0) fail(path, "the file has no mesh, or a mesh without cells");
+    if (distance == nullptr) fail(path, "no array 'distance' on the points");
     if (!grid->IsHomogeneous() || grid->GetCellType(0) != VTK_TRIANGLE)
-        fail(path, "cells that are no triangles");
+        fail(path, "some cells are not triangles");
     WholeMesh mesh;
     for (vtkIdType i = 0; i < grid->GetNumberOfPoints(); ++i) {
         const double* const x = grid->GetPoint(i);

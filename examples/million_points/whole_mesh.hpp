@@ -10,24 +10,24 @@
 
 namespace million {
 
-/// Triangles of a plate, all in one place: what one rank makes, or reads.
+/// All triangles of a plate on one rank, which creates or reads them.
 struct WholeMesh {
     std::vector<Place> place;
     std::vector<double> distance;   ///< m to the nearest pipe; 0 on the wall of a pipe
-    std::vector<PetscInt> corners;  ///< three points a triangle
+    std::vector<PetscInt> corners;  ///< three points per triangle
 
     int64_t n_point() const { return int64_t(place.size()); }
     int64_t n_cell() const { return int64_t(corners.size()) / 3; }
 };
 
-/// About n_point points all over the plate, as far from each other as in a square lattice and moved
-/// at random by up to three tenths of that, with rings around the pipes; joined by VTK's Delaunay
-/// triangulation. The same mesh for the same arguments.
-/// Throws std::runtime_error if a pipe or an edge is no row of sides of triangles.
+/// Creates about n_point points all over the plate, with the spacing of a square grid and moved at
+/// random by up to three tenths of it, with rings around the pipes; joined by VTK's Delaunay
+/// triangulation. The mesh is the same for the same arguments.
+/// Throws std::runtime_error if a pipe or an edge does not consist of sides of triangles.
 WholeMesh make_mesh(const Plate& plate, int64_t n_point, uint64_t seed);
 
-/// Writes and reads a serial .vtu, with the array `distance` and its unit. Errors throw
-/// std::runtime_error: what VTK says, cells that are no triangles, no array `distance`.
+/// Write and read a serial .vtu, with the array `distance` and its unit. Throw std::runtime_error
+/// for errors of VTK, cells that are not triangles, and a missing array `distance`.
 void write_mesh(const std::string& path, const WholeMesh& mesh);
 WholeMesh read_mesh(const std::string& path);
 

@@ -9,9 +9,9 @@ namespace darcy {
 
 namespace {
 
-/// A small FLARE of x, y and mobility. Means and deviations are those of the law of the fluids
-/// (darcy_data), which a solver knows before it has run; ranges are those of its mobilities, until
-/// others have been learnt.
+/// Card of a small FLARE of x, y and mobility. Means and deviations are known from the
+/// distribution of the fluids (darcy_data) before the solver has run; ranges cover its
+/// mobilities, until the training extends them.
 constexpr const char* card = R"json({"format": 1, "family": "flare",
 "network": {"model": "FLAREModel", "in_dim": 3, "out_dim": 1, "channel_dim": 32, "num_blocks": 2,
             "num_heads": 4, "num_latents": 32, "num_layers_k_proj": 1, "num_layers_v_proj": 1,

@@ -11,31 +11,31 @@
 
 namespace darcy {
 
-/// A FLARE that learns pressures while a solver finds them: a time loop with guard rails predicts,
-/// a trainer on another plan of the same model learns. Everything in reproducible mode. Functions
-/// are collective and throw surrogate::Error.
+/// Trains a FLARE on pressures while a solver computes them: a time loop with guardrails predicts,
+/// a trainer on another plan of the same model trains. All in reproducible mode. Functions are
+/// collective and throw surrogate::Error.
 class Learner {
 public:
     struct Settings {
         std::string model;  ///< file to start from; "": weights drawn from the seed
         int64_t seed = 0;
-        int64_t reservoir = 256;      ///< samples kept
-        int64_t steps_per_state = 4;  ///< of the optimiser
+        int64_t reservoir = 256;      ///< number of stored samples
+        int64_t steps_per_state = 4;  ///< of the optimizer
         double learning_rate = 2e-3;
-        int64_t widen_every = 96;  ///< states learnt until the ranges of the card grow to them
+        int64_t widen_every = 96;  ///< trained states between extensions of the ranges of the card
     };
 
-    /// n_local: cells of this rank, in the order of the DM's vectors.
+    /// Creates the network. n_local: cells of this rank, in the order of the DM's vectors.
     Learner(DM dm, int64_t n_local, const Settings& settings);
 
-    /// The pressure that the network makes of a mobility; false: a guard rail refuses it.
+    /// Predicts the pressure of a mobility; returns false if a guardrail rejects it.
     bool predict(double dt_s, const std::vector<double>& mobility, std::vector<double>* pressure);
 
-    /// Takes a solved state into the reservoir, and learns. Returns the mean loss of the steps.
+    /// Adds a solved state to the reservoir, and trains. Returns the mean loss of the steps.
     double learn(const std::vector<double>& mobility, const std::vector<double>& pressure);
 
-    /// After every `widen_every` states: the guard rails trust what was learnt since. Returns how
-    /// many ranges have grown; the loop compares with them from its next step on.
+    /// Extends the ranges of the card after every `widen_every` states to the data used in training
+    /// since. Returns the number of extended ranges; the loop uses them from its next step on.
     int32_t widen_ranges_if_due();
 
     void save(const std::string& path) { trainer_->save_model(path); }

@@ -1,26 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 // A flow solver that trains its own surrogate while it runs: two fluids in a porous square, whose
-// solved pressures are what a FLARE network learns. As soon as its predictions have been good
-// enough for a while, and guard rails have nothing against one, solves start from it.
+// solved pressures train a FLARE network. When its predictions have been good enough for some time,
+// and the guardrails accept a prediction, solves start from it.
 //
 // Build, with libsurrogate installed in PREFIX (or in its own build tree, where this program is
 // build/bin/online_training):
-//     cmake -S examples/online_training -B build-online -DCMAKE_PREFIX_PATH=PREFIX && cmake --build
-//     build-online
+//     cmake -S examples/online_training -B build-online -DCMAKE_PREFIX_PATH=PREFIX
+//     cmake --build build-online
 //
 // Sample runs:
 //     mpirun -n 2 online_training                              40 runs of 24 steps from new fluids
-//     mpirun -n 2 online_training -save learnt.safetensors     keeps what was learnt
-//     online_training -model learnt.safetensors -seed 100      goes on with it
-//     online_training -injected 20                             a fluid beyond the card: refused
-//                                                              until learnt
+//     mpirun -n 2 online_training -save learnt.safetensors     saves the trained model
+//     online_training -model learnt.safetensors -seed 100      continues from it
+//     online_training -injected 20                             a fluid beyond the card: rejected
+//     until
+//                                                              trained
 //
-// Prints a line every few runs: error of predictions, how many were trusted, iterations a solve
-// from the previous pressure and from the guess; when ranges of the card have grown to what was
-// learnt; and in which solve the first prediction was used. The numbers are the same on any number
-// of ranks.
+// Prints one line every few runs: error of predictions, number of trusted predictions, iterations
+// per solve from the previous pressure and from the guess. It also prints when ranges of the card
+// have been extended, and the solve in which the first prediction was used. The numbers are the
+// same on any number of ranks.
 //
-// Where to look: learner.cpp has all calls of libsurrogate.
+// learner.cpp has all calls of libsurrogate.
 #include <surrogate/surrogate_petsc.h>
 
 #include <array>
@@ -54,27 +55,27 @@ PetscErrorCode Settings::read(MPI_Comm comm) {
     std::array<char, PETSC_MAX_PATH_LEN> model{}, file{};
     PetscOptionsBegin(comm, nullptr, "online_training", nullptr);
     PetscCall(PetscOptionsInt("-n", "cells in x and y", "", n, &n, nullptr));
-    PetscCall(
-        PetscOptionsInt("-runs", "runs, each from another fluid", "", n_run, &n_run, nullptr));
+    PetscCall(PetscOptionsInt("-runs", "number of runs, each with a different fluid", "", n_run,
+                              &n_run, nullptr));
     PetscCall(PetscOptionsInt("-steps", "time steps of a run", "", n_step, &n_step, nullptr));
-    PetscCall(
-        PetscOptionsInt("-every", "runs in a line of the report", "", every, &every, nullptr));
+    PetscCall(PetscOptionsInt("-every", "runs per line of the report", "", every, &every, nullptr));
     PetscCall(PetscOptionsReal("-dt", "time step in s", "", dt_s, &dt_s, nullptr));
     PetscCall(PetscOptionsReal("-trust",
-                               "mean error of predictions from which solves start at them", "",
+                               "mean error of predictions below which solves start from them", "",
                                trust, &trust, nullptr));
-    PetscCall(PetscOptionsReal("-injected", "mobility of the fluid that comes in", "",
+    PetscCall(PetscOptionsReal("-injected", "mobility of the injected fluid", "",
                                mobilities.injected, &mobilities.injected, nullptr));
-    PetscCall(
-        PetscOptionsInt("-seed", "of the first run, and of weights", "", seed, &seed, nullptr));
-    PetscCall(PetscOptionsInt("-reservoir", "samples kept", "", reservoir, &reservoir, nullptr));
-    PetscCall(PetscOptionsInt("-train", "optimiser's steps a solve", "", steps, &steps, nullptr));
-    PetscCall(PetscOptionsInt("-widen", "solves after which ranges grow to what was learnt", "",
+    PetscCall(PetscOptionsInt("-seed", "seed of the first run and of the weights", "", seed, &seed,
+                              nullptr));
+    PetscCall(PetscOptionsInt("-reservoir", "number of stored samples", "", reservoir, &reservoir,
+                              nullptr));
+    PetscCall(PetscOptionsInt("-train", "optimizer steps per solve", "", steps, &steps, nullptr));
+    PetscCall(PetscOptionsInt("-widen", "number of solves between extensions of the ranges", "",
                               widen, &widen, nullptr));
     PetscCall(PetscOptionsReal("-learning_rate", "", "", rate, &rate, nullptr));
     PetscCall(PetscOptionsString("-model", "file to start from", "", "", model.data(), model.size(),
                                  nullptr));
-    PetscCall(PetscOptionsString("-save", "file of what was learnt", "", "", file.data(),
+    PetscCall(PetscOptionsString("-save", "file of the trained model", "", "", file.data(),
                                  file.size(), nullptr));
     PetscOptionsEnd();
     PetscCheck(n_run >= 1 && n_step >= 1 && every >= 1 && reservoir >= 1 && steps >= 1 &&
@@ -92,7 +93,7 @@ PetscErrorCode Settings::read(MPI_Comm comm) {
     PetscFunctionReturn(0);
 }
 
-/// Contents of a line of the report.
+/// Sums over the runs of one line of the report.
 struct Tally {
     PetscInt n_solve = 0, n_predicted = 0, n_trusted = 0, from_previous = 0, from_guess = 0;
     double error = 0, loss = 0;
@@ -121,7 +122,7 @@ private:
     CellValues mobility_, pressure_, prediction_;
     PetscInt n_solve_ = 0;
     PetscInt first_predicted_ = 0, first_trusted_ = 0;  ///< solves, from 1; 0: none
-    double mean_error_ = 1;  ///< of predictions so far, the last ones counting most
+    double mean_error_ = 1;  ///< running mean over predictions, recent ones weigh most
 };
 
 PetscErrorCode OnlineRuns::create(MPI_Comm comm, const Settings& settings) {
@@ -136,7 +137,8 @@ PetscErrorCode OnlineRuns::create(MPI_Comm comm, const Settings& settings) {
     PetscFunctionReturn(0);
 }
 
-/// The fluid at the start is made whole on every rank: its sums then have one order.
+/// Begins a run. The initial fluid is computed as a whole on every rank, so that its sums have one
+/// order.
 PetscErrorCode OnlineRuns::begin_run(PetscInt run) {
     PetscFunctionBegin;
     Grid whole;
@@ -170,7 +172,7 @@ PetscErrorCode OnlineRuns::step(Tally* tally) {
     for (double& value : mobility_) value = m.resident + (m.injected - m.resident) * value;
     const bool is_predicted = learner_->predict(settings_.dt_s, mobility_, &prediction_);
     const bool is_trusted = is_predicted && mean_error_ <= settings_.trust;
-    // Both solves, to compare them; a program would make the second one only.
+    // Both solves are run for comparison; an application would run only the second.
     PetscInt from_previous = 0, from_guess = 0;
     CellValues guess = is_trusted ? prediction_ : pressure_;
     PetscCall(solver_.solve(mobility_, &pressure_, &from_previous));
@@ -203,9 +205,8 @@ PetscErrorCode OnlineRuns::widen_ranges() {
     PetscFunctionBegin;
     const int32_t n = learner_->widen_ranges_if_due();
     if (n > 0)
-        PetscCall(PetscPrintf(grid_.comm(),
-                              "      %d range%s grown to what was learnt in %d solves\n", int(n),
-                              n == 1 ? " has" : "s have", int(n_solve_)));
+        PetscCall(PetscPrintf(grid_.comm(), "      %d range%s extended to the data of %d solves\n",
+                              int(n), n == 1 ? " was" : "s were", int(n_solve_)));
     PetscFunctionReturn(0);
 }
 
@@ -233,11 +234,12 @@ PetscErrorCode OnlineRuns::print_first(const char* what, PetscInt first) const {
 
 PetscErrorCode OnlineRuns::go() {
     PetscFunctionBegin;
-    PetscCall(PetscPrintf(grid_.comm(),
-                          "%d x %d cells, %d steps a run. Iterations of a solve to 1e-8:\n%5s %12s "
-                          "%12s %11s %15s %12s\n",
-                          int(grid_.n), int(grid_.n), int(settings_.n_step), "run", "loss",
-                          "prediction", "trusted", "from previous", "from guess"));
+    PetscCall(
+        PetscPrintf(grid_.comm(),
+                    "%d x %d cells, %d steps per run. Iterations per solve to 1e-8:\n%5s %12s "
+                    "%12s %11s %15s %12s\n",
+                    int(grid_.n), int(grid_.n), int(settings_.n_step), "run", "loss", "prediction",
+                    "trusted", "from previous", "from guess"));
     Tally tally;
     for (PetscInt run = 0; run < settings_.n_run; ++run) {
         PetscCall(begin_run(run));
@@ -247,12 +249,11 @@ PetscErrorCode OnlineRuns::go() {
         tally = Tally();
     }
     PetscCall(PetscPrintf(grid_.comm(), "\n"));
-    PetscCall(print_first("predictions that guard rails let pass", first_predicted_));
-    PetscCall(print_first("predictions that solves start from", first_trusted_));
+    PetscCall(print_first("predictions accepted by the guardrails", first_predicted_));
+    PetscCall(print_first("predictions used as initial guess", first_trusted_));
     if (!settings_.save.empty()) {
         learner_->save(settings_.save);
-        PetscCall(
-            PetscPrintf(grid_.comm(), "\n%s: the network as it is now\n", settings_.save.c_str()));
+        PetscCall(PetscPrintf(grid_.comm(), "\n%s: the current network\n", settings_.save.c_str()));
     }
     PetscCall(PetscPrintf(grid_.comm(), "\n%s", learner_->report().c_str()));
     PetscFunctionReturn(0);
@@ -278,8 +279,9 @@ PetscErrorCode program(MPI_Comm comm) {
 }  // namespace darcy
 
 int main(int argc, char** argv) {
-    PetscCall(PetscInitialize(&argc, &argv, nullptr,
-                              "Two fluids in a porous square, and a network that learns.\n"));
+    PetscCall(PetscInitialize(
+        &argc, &argv, nullptr,
+        "Two fluids in a porous square, and a network that is trained on their solutions.\n"));
     const PetscErrorCode error = darcy::program(PETSC_COMM_WORLD);
     if (error) MPI_Abort(PETSC_COMM_WORLD, int(error));
     PetscCall(PetscFinalize());

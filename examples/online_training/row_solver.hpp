@@ -6,20 +6,21 @@
 
 namespace darcy {
 
-/// Numbers of this rank's cells, [j][i], without ghosts.
+/// Values of this rank's cells, [j][i], without ghosts.
 using CellValues = std::vector<double>;
 
-/// The pressure of a mobility by conjugate gradients with the diagonal as preconditioner, on a grid
-/// in rows. Sums are made row by row, and rows are added in ascending order: iterations and
-/// pressures have the same bits on any number of ranks.
+/// Solves for the pressure of a mobility by conjugate gradients with the diagonal as
+/// preconditioner, on a grid in rows. Sums are computed row by row, and rows are added in ascending
+/// order: iterations and pressures are bitwise identical on any number of ranks.
 class RowSolver {
 public:
     PetscErrorCode create(const Grid& grid);
 
-    /// Until |b - A p| <= 1e-8 |b|, from what is in `pressure`.
+    /// Iterates until |b - A p| <= 1e-8 |b|, from the values in `pressure`.
     PetscErrorCode solve(const CellValues& mobility, CellValues* pressure, PetscInt* n_iteration);
 
-    /// Sum over all cells of x y, the same bits on any number of ranks. Collective.
+    /// Computes the sum over all cells of x y, bitwise identical on any number of ranks.
+    /// Collective.
     PetscErrorCode dot(const CellValues& x, const CellValues& y, double* sum);
 
     PetscErrorCode to_vec(const CellValues& values, Vec vec) const;

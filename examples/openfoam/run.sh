@@ -1,13 +1,19 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# The lid-driven cavity of OpenFOAM (icoFoam) with a surrogate of its pressure. Everything is written into FOLDER.
+# Runs the lid-driven cavity of OpenFOAM (icoFoam) with a surrogate of its pressure. All files are
+# written to FOLDER.
 #
-#     sh run.sh FOLDER                      all: data of the solver's own runs, training, prediction on 2 ranks
-#     sh run.sh FOLDER predict 3 [NAME]     only the prediction, on 3 ranks, with the model beside this script
+#     sh run.sh FOLDER                      all: data of the solver's own runs, training, prediction
+#     on
+#                                           2 ranks
+#     sh run.sh FOLDER predict 3 [NAME]     only the prediction, on 3 ranks, with the model beside
+#     this
+#                                           script
 #     sh run.sh FOLDER record 3             only a data set, SURROGATE_DATA
 #
-# libsurrogateFoam.so must be where the loader looks (LD_LIBRARY_PATH); the program `surrogate` is found by PATH, or said by
-# SURROGATE_PROGRAM. CAVITY_LID (m/s), CAVITY_END (s), CAVITY_MODEL: of predict.
+# libsurrogateFoam.so must be in the search path of the loader (LD_LIBRARY_PATH); the program
+# `surrogate` is found in PATH, or set by SURROGATE_PROGRAM. CAVITY_LID (m/s), CAVITY_END (s),
+# CAVITY_MODEL are used by predict.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 [ $# -ge 1 ] || { sed -n '3,10s/^# \{0,1\}//p' "$0" >&2; exit 2; }

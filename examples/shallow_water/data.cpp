@@ -15,7 +15,7 @@ namespace shallow_water {
 
 namespace {
 
-/// The command that makes the file again.
+/// Returns the command that writes the file again.
 std::string command_of(const Settings& s) {
     std::array<char, 256> text{};
     std::snprintf(text.data(), text.size(),
@@ -50,7 +50,7 @@ void put(surrogate::NewDataset* set, const char* name, const std::vector<double>
     set->put(name, 0, surrogate::column(values.data(), static_cast<int64_t>(values.size())));
 }
 
-/// Numbers of the axes, by one rank.
+/// Writes the numbers of the axes, on one rank.
 void put_axes(const Settings& s, surrogate::NewDataset* set) {
     std::vector<double> time, lat(static_cast<std::size_t>(s.resolution.n_lat)),
         lon(static_cast<std::size_t>(s.resolution.n_lon));
@@ -62,7 +62,7 @@ void put_axes(const Settings& s, surrogate::NewDataset* set) {
     put(set, "lon", lon);
 }
 
-/// One run, state by state.
+/// Writes one run, state by state.
 class RunWriter {
 public:
     RunWriter(const Settings& settings, Solver& solver, surrogate::NewDataset* set)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Data sets where libsurrogate is built without HDF5.
+// Replaces data sets if libsurrogate is built without HDF5.
 #include "data.hpp"
 #include "stop.hpp"
 

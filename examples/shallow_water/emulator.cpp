@@ -8,7 +8,8 @@ namespace shallow_water {
 
 namespace {
 
-/// Card entries of our fields. A field that it does not know is found when it is bound.
+/// Returns the card's entries for the fields of the solver. A field that is not in the card is
+/// detected when it is bound.
 std::array<surrogate_field_info, n_field> cards_of(const surrogate::Model& model) {
     std::array<surrogate_field_info, n_field> cards{};
     for (const surrogate_field_info& info : model.inputs())
@@ -41,12 +42,13 @@ Emulator::Emulator(const Layout& layout, const Latitudes& latitudes, const std::
 void Emulator::watch() {
     for (const char* guard : {"range", "distance", "bounds"}) loop_.set(guard, "fallback");
     loop_.set("range_max_fraction", "0.01");
-    // The divergence of emulated states is smoother than the solver's, which the distance sees: up
-    // to 3.5 times what training had within a day. Another kind of flow is a hundred times as far.
+    // The divergence of emulated states is smoother than the solver's, which increases their
+    // distance from the training data to up to 3.5 times the training distances within a day. The
+    // distance of another kind of flow is a hundred times as large.
     loop_.set("distance_factor", "5");
     loop_.set("drift", "correct");
     loop_.conserve("mass", "geopotential", 1e-9);
-    // The card bounds what the model was given; what it makes of that is its next input.
+    // The card bounds the inputs of the model; its outputs are its next inputs.
     for (std::size_t f = 0; f < n_field; ++f)
         loop_.set_bounds(field_names[f].name, card_[f].min, card_[f].max);
 }
@@ -59,7 +61,7 @@ bool Emulator::step(Fields* fields) {
 }
 
 std::string Emulator::reason() const {
-    std::string text = loop_.reason();  // a line a guard
+    std::string text = loop_.reason();  // one line per guard
     for (std::size_t end; (end = text.find('\n')) != std::string::npos;)
         text.replace(end, 1, end + 1 == text.size() ? "" : "; ");
     return text;

@@ -11,38 +11,40 @@
 
 namespace shallow_water {
 
-/// The trained model in the place of an hour of solver steps: all calls of libsurrogate are here.
+/// The trained model as a replacement of an hour of solver steps; contains all calls of
+/// libsurrogate.
 class Emulator {
 public:
-    /// Loads the model and plans it for the rows of the ranks. Throws surrogate::Error, on all
-    /// ranks the same: no such file, a model of other fields or of another grid. Collective.
+    /// Loads the model and plans it for the rows of the ranks. Throws surrogate::Error, the same on
+    /// all ranks, if the file does not exist or the model has other fields or another grid.
+    /// Collective.
     Emulator(const Layout& layout, const Latitudes& latitudes, const std::string& model);
 
-    /// From now on the guards reject an hour that the model was not made for: a state outside the
-    /// ranges of the training data or far from its samples, a prediction outside the ranges; and
-    /// they correct the mass. Without that only numbers that are not finite are rejected.
+    /// Activates the guards. They reject an hour for which the model was not trained (a state
+    /// outside the ranges of the training data or far from its samples, a prediction outside the
+    /// ranges) and correct the mass. Without them only numbers that are not finite are rejected.
     /// Collective.
     void watch();
 
-    /// One hour. False if it was rejected: the fields are then as they were, reason() says why, on
-    /// every rank the same. Collective.
+    /// Performs one hour. Returns false if it was rejected: the fields are then unchanged, and
+    /// reason() has the reason, the same on every rank. Collective.
     bool step(Fields* fields);
     std::string reason() const;
 
-    /// Remembers a state, and brings it back to the bit. Collective.
+    /// Stores a state, and restores it, bitwise identical. Collective.
     void mark(const Fields& fields);
     void rewind(Fields* fields);
 
-    /// Returns a table of the guards' results.
+    /// Returns the results of the guards: a table.
     std::string report() const { return loop_.report(); }
 
-    /// Mean and range of a field in the training data, from the model's card.
+    /// Returns mean and range of a field in the training data, from the model card.
     const surrogate_field_info& card(Field field) const { return card_[std::size_t(field)]; }
     PerField means() const;
 
     const surrogate::Context& context() const { return context_; }
 
-    /// "backend simd, vector avx2, threads 1": how the plan computes.
+    /// Returns the backend of the plan, such as "backend simd, vector avx2, threads 1".
     std::string how() const;
 
 private:
@@ -53,7 +55,7 @@ private:
     surrogate::Plan plan_;
     surrogate::TimeLoop loop_;
     std::array<surrogate_field_info, n_field> card_;
-    Fields fields_;  // bound: what the loop steps
+    Fields fields_;  // bound to the loop
 };
 
 }  // namespace shallow_water

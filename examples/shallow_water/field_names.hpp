@@ -9,7 +9,7 @@ struct FieldName {
     const char *name, *unit;
 };
 
-/// As model cards, series and data sets have them.
+/// Names of the fields in model cards, series and data sets.
 inline constexpr FieldName field_names[n_field] = {
     {"geopotential", "m^2/s^2"}, {"vorticity", "1/s"}, {"divergence", "1/s"}};
 

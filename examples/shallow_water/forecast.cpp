@@ -13,7 +13,7 @@ namespace shallow_water {
 
 namespace {
 
-/// Adds the time between construction and the end of the scope, and an hour.
+/// Adds the time between construction and the end of the scope, and one hour.
 class Stopwatch {
 public:
     explicit Stopwatch(Cost* cost) : cost_(cost) {}
@@ -37,7 +37,7 @@ Forecast::Forecast(const Settings& settings, Solver& solver, Emulator* emulator)
     emulator_runs_ = settings.step != Step::solver && emulator;
 }
 
-/// Returns whether the emulator runs alone and is verified.
+/// Returns true if the emulator runs alone and is guarded.
 bool Forecast::guards() const {
     return settings_.check_every > 0 && emulator_runs_;
 }
@@ -52,7 +52,7 @@ void Forecast::begin() {
         solver_.to_grid(progress_.state, &progress_.initial);
         progress_.has_state = true;
     }
-    // A saved run of the other kind: each can start where the other is.
+    // A saved run of the other kind: each can start from the state of the other.
     if (solver_runs_ && !progress_.has_state) {
         solver_.to_state(progress_.emulated, &progress_.state);
         progress_.has_state = true;
@@ -93,7 +93,7 @@ void Forecast::go() {
                 hand_over();
                 continue;
             }
-            if (!solver_runs_) return;  // nobody left to go on
+            if (!solver_runs_) return;  // no solver to continue with
         }
         if (solver_runs_) solve_hour();
         ++progress_.hour;
@@ -110,7 +110,7 @@ void Forecast::solve_hour() {
     solver_.step(settings_.steps_per_hour(), &progress_.state);
 }
 
-/// False once an hour was rejected.
+/// Emulates an hour. Returns false if an hour was rejected.
 bool Forecast::emulate_hour() {
     if (record_.lost_hour >= 0) return false;
     bool is_made = false;
@@ -124,14 +124,14 @@ bool Forecast::emulate_hour() {
     return is_made;
 }
 
-/// The emulated steps are accepted from here on.
+/// Accepts the emulated hours so far.
 void Forecast::mark() {
     emulator_->mark(progress_.emulated);
     marked_hour_ = progress_.hour;
 }
 
-/// An hour that the guards let pass counts when the next mark is reached without a rejection: what
-/// comes shortly before one is not to be trusted either.
+/// Stores an hour that the guards accepted. It counts when the next mark is reached without a
+/// rejection, because hours shortly before a rejection are not reliable either.
 void Forecast::believe_later() {
     unmarked_.push_back(progress_.emulated);
     if (progress_.hour % settings_.check_every != 0 && progress_.hour != end_hour_) return;
@@ -141,7 +141,7 @@ void Forecast::believe_later() {
     mark();
 }
 
-/// The solver goes on from the mark; what came after it is forgotten.
+/// Continues with the solver from the mark; later states are discarded.
 void Forecast::hand_over() {
     record_.reason = "in hour " + std::to_string(progress_.hour + 1) + " " + emulator_->reason();
     record_.hand_over_hour = marked_hour_;
@@ -153,12 +153,12 @@ void Forecast::hand_over() {
     solver_runs_ = progress_.has_state = true;
     emulator_runs_ = progress_.has_emulated = false;
     if (solver_.layout().rank() == 0)
-        std::printf("Hand-over: %s.\n           The solver goes on from hour %lld.\n\n",
+        std::printf("Hand-over: %s.\n           The solver continues from hour %lld.\n\n",
                     record_.reason.c_str(), static_cast<long long>(marked_hour_));
-    std::swap(solver_series_, emulator_series_);  // one series, of what was believed
+    std::swap(solver_series_, emulator_series_);  // one series, of the accepted hours
 }
 
-/// An hour that counts: measured, written, drawn.
+/// Measures, writes and draws an hour that counts.
 void Forecast::keep(int64_t hour, const Fields& emulated) {
     Fields solved;
     if (solver_runs_) {
@@ -203,7 +203,7 @@ double Forecast::largest_vorticity(const Fields& fields) const {
     return largest > 0 && std::isfinite(largest) ? largest : 1;
 }
 
-/// vorticity of what runs, and the difference of two.
+/// Draws the vorticity of the active method, and the difference of two.
 void Forecast::draw(int64_t hour, const Fields& solved, const Fields& emulated) {
     const int64_t at = vorticity * solver_.layout().n_point();
     std::vector<Disk> disks;

@@ -14,7 +14,7 @@
 
 namespace shallow_water {
 
-/// One hour of a run. What does not run has a depth of 0.
+/// One hour of a run. A method that does not run has a depth of 0.
 struct Sample {
     int64_t hour = 0;  ///< since the start of forecasts
     Budget solver, emulator;
@@ -30,22 +30,22 @@ struct Cost {
 struct Record {
     std::vector<Sample> samples;  ///< of all hours that were kept
     Cost solver, emulator;
-    int64_t lost_hour = -1;       ///< in which the emulator's numbers were not finite
-    int64_t hand_over_hour = -1;  ///< from which the solver went on
-    std::string reason;           ///< for that
-    std::string guards;           ///< what they saw: a table, or ""
-    std::string picture;          ///< what it shows
+    int64_t lost_hour = -1;       ///< first hour with emulator values that are not finite
+    int64_t hand_over_hour = -1;  ///< hour from which the solver continued
+    std::string reason;           ///< reason of the hand-over
+    std::string guards;           ///< results of the guards: a table, or ""
+    std::string picture;          ///< description of the figure
 };
 
-/// Solver, emulator or both, hour by hour. Functions are collective.
+/// Runs solver, emulator or both, hour by hour. Functions are collective.
 class Forecast {
 public:
-    /// emulator null: there is none, the solver does what it was to do.
+    /// emulator null: there is none, and the solver computes all hours.
     Forecast(const Settings& settings, Solver& solver, Emulator* emulator);
 
-    /// From the initial state or the saved one of the settings.
+    /// Begins from the initial state or the saved one of the settings.
     void begin();
-    /// The hours of the settings; with files, if they are asked for.
+    /// Runs the hours of the settings; writes files, if requested.
     void go();
 
     const Record& record() const { return record_; }
@@ -71,7 +71,8 @@ private:
     Record record_;
     bool solver_runs_ = false, emulator_runs_ = false;
     int64_t end_hour_ = 0;
-    // With -check_every: the hour of the emulator's mark, and states after it, not yet written.
+    // With -check_every: the hour of the emulator's mark, and later states that are not yet
+    // written.
     int64_t marked_hour_ = 0;
     std::vector<Fields> unmarked_;
     std::unique_ptr<Series> solver_series_, emulator_series_;

@@ -24,7 +24,7 @@ fftw_complex* as_fftw(Complex* orders) {
 
 }  // namespace
 
-// FFTW_ESTIMATE chooses by rule, not by a stopwatch: every rank and every run computes the same.
+// FFTW_ESTIMATE chooses by rule, not by measured times: every rank and every run computes the same.
 Fourier::Fourier(int64_t n_lon)
     : n_lon_(n_lon),
       row_(allocate<double>(n_lon)),

@@ -11,8 +11,8 @@ namespace shallow_water {
 
 using Complex = std::complex<double>;
 
-/// Fourier transforms of one row of longitudes. One row at a time in memory of its own, so that a
-/// row gives the same bits wherever it lies.
+/// Fourier transforms of one row of longitudes. Rows are transformed one at a time in separate
+/// memory, so that the result of a row does not depend on its address.
 class Fourier {
 public:
     explicit Fourier(int64_t n_lon);
@@ -20,10 +20,10 @@ public:
     double* row() { return row_.get(); }         ///< [n_lon]
     Complex* orders() { return orders_.get(); }  ///< [n_lon / 2 + 1]
 
-    /// orders[m] = 2 pi / n_lon sum_j row[j] exp(-2 pi i m j / n_lon)
+    /// Computes orders[m] = 2 pi / n_lon sum_j row[j] exp(-2 pi i m j / n_lon).
     void analyse();
-    /// row[j] = Re orders[0] + 2 sum_m Re(orders[m] exp(2 pi i m j / n_lon)), an order n_lon / 2
-    /// counted once. Destroys orders.
+    /// Computes row[j] = Re orders[0] + 2 sum_m Re(orders[m] exp(2 pi i m j / n_lon)), an order
+    /// n_lon / 2 counted once. Destroys orders.
     void synthesise();
 
 private:

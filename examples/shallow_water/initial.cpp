@@ -16,7 +16,7 @@ namespace {
 
 using std::numbers::pi;
 
-/// The output function of splitmix64: every bit of the input moves every bit of the result.
+/// Returns splitmix64 of x: every bit of the input affects every bit of the result.
 uint64_t mix(uint64_t x) {
     x += 0x9e3779b97f4a7c15u;
     x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
@@ -24,20 +24,20 @@ uint64_t mix(uint64_t x) {
     return x ^ (x >> 31);
 }
 
-/// Uniform in (0, 1), a function of its arguments.
+/// Returns a uniform number in (0, 1), a function of its arguments.
 double uniform(uint64_t seed, uint64_t index) {
     return (double(mix(mix(seed) ^ index) >> 11) + 0.5) * 0x1p-53;
 }
 
-/// X + iY with X and Y normal, variance 1/2 each (Box and Muller).
+/// Returns X + iY with X and Y normal, variance 1/2 each (Box and Muller).
 Complex normal(uint64_t seed, uint64_t index) {
     const double radius = std::sqrt(-std::log(uniform(seed, 2 * index)));
     const double angle = 2 * pi * uniform(seed, 2 * index + 1);
     return {radius * std::cos(angle), radius * std::sin(angle)};
 }
 
-/// Speed of the jet in m/s. Its edges and its scale are single precision numbers as in the
-/// published solver: the exact ones would move vorticity by 1e-7 of its maximum.
+/// Returns the speed of the jet in m/s. Its edges and its scale are single precision numbers as in
+/// the published solver: the exact ones would change vorticity by 1e-7 of its maximum.
 double jet(double latitude) {
     constexpr float edge = float(pi / 7), other_edge = float(pi / 2) - edge;
     constexpr double south = edge, north = other_edge;
@@ -53,7 +53,7 @@ double bump(double latitude, double longitude) {
            std::exp(-15 * north * north);
 }
 
-/// This rank's points: value(latitude, longitude).
+/// Fills this rank's points with value(latitude, longitude).
 template <class Function>
 void fill(const Solver& solver, Transform& transform, double* field, Function value) {
     const Layout& layout = solver.layout();
@@ -65,7 +65,7 @@ void fill(const Solver& solver, Transform& transform, double* field, Function va
     }
 }
 
-/// The geopotential that holds u (2, n_row, n_lon) in balance, without its bump: coefficients.
+/// Computes the geopotential in balance with u (2, n_row, n_lon), without its bump: coefficients.
 void balance(Solver& solver, const std::vector<double>& u, const Complex* zeta_coefficients,
              std::vector<Complex>* phi) {
     const int64_t n = solver.layout().n_point(), n_lon = solver.layout().resolution().n_lon;
@@ -140,7 +140,7 @@ void perturbed_jet(Solver& solver, uint64_t seed, State* state) {
         for (const int64_t m : layout.orders())
             for (int64_t l = 0; l < layout.resolution().n_degree; ++l, ++at) {
                 (*state)[at] += share * waves[at];
-                // Rows in reverse: odd l + m change sign. Rotation is the other way round, too.
+                // Rows in reverse order: odd l + m change sign. Rotation is reversed, too.
                 const bool is_odd = ((l + m) % 2 != 0) != (f == vorticity);
                 if (is_southern && is_odd) (*state)[at] = -(*state)[at];
             }

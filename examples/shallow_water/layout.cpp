@@ -15,7 +15,8 @@ int size_of(MPI_Comm comm) {
     return size;
 }
 
-/// Starts of balanced shares of 0 .. n - 1, larger shares first; the last entry is n.
+/// Returns the starts of a balanced partition of 0 .. n - 1, larger parts first; the last entry is
+/// n.
 std::vector<int64_t> balanced(int64_t n, int size) {
     std::vector<int64_t> start{0};
     for (int r = 0; r < size; ++r) start.push_back(start.back() + n / size + (r < n % size));
@@ -35,15 +36,14 @@ std::vector<std::vector<int64_t>> deal_orders(int64_t n_degree, int size) {
 
 void check_resolution(const Resolution& r) {
     if (r.n_lat < 2 || r.n_lon < 4 || r.n_degree < 2)
-        throw std::invalid_argument(
-            "a grid has at least 2 x 4 points and harmonics of degrees 0 and 1; asked for " +
-            std::to_string(r.n_lat) + " x " + std::to_string(r.n_lon) + " and " +
-            std::to_string(r.n_degree) + " degrees");
+        throw std::invalid_argument("a grid needs at least 2 x 4 points and 2 degrees, got " +
+                                    std::to_string(r.n_lat) + " x " + std::to_string(r.n_lon) +
+                                    " and " + std::to_string(r.n_degree) + " degrees");
     const int64_t limit = std::min(r.n_lat, r.n_lon / 2 + 1);
     if (r.n_degree > limit)
         throw std::invalid_argument("a grid of " + std::to_string(r.n_lat) + " x " +
                                     std::to_string(r.n_lon) + " points resolves at most " +
-                                    std::to_string(limit) + " degrees, asked for " +
+                                    std::to_string(limit) + " degrees, got " +
                                     std::to_string(r.n_degree));
 }
 

@@ -8,7 +8,7 @@ namespace shallow_water {
 
 namespace {
 
-/// P_n and its derivative at x, |x| < 1.
+/// Values of P_n and its derivative at x, |x| < 1.
 struct Polynomial {
     double value = 1, slope = 0;
 
@@ -24,7 +24,8 @@ struct Polynomial {
     }
 };
 
-/// Root number k of P_n from the largest on, by Newton's method from an asymptotic guess.
+/// Returns root number k of P_n, beginning with the largest, by Newton's method from an asymptotic
+/// guess.
 double root(int64_t n, int64_t k) {
     double x = std::cos(std::numbers::pi * (double(k) + 0.75) / (double(n) + 0.5));
     for (int iteration = 0; iteration < 100; ++iteration) {
@@ -36,7 +37,7 @@ double root(int64_t n, int64_t k) {
     return x;
 }
 
-/// P[m,l] at one latitude, square: row m holds degrees 0 .. n - 1.
+/// Values of P[m,l] at one latitude, square: row m holds degrees 0 .. n - 1.
 class Functions {
 public:
     explicit Functions(int64_t n) : n_(n), p_(static_cast<std::size_t>(n * n)) {}
@@ -79,7 +80,7 @@ double colatitude_slope(const Functions& p, int64_t order, int64_t degree) {
            2;
 }
 
-/// m P / sin(theta), without the division.
+/// Returns m P / sin(theta), without the division.
 double over_sine(const Functions& p, int64_t order, int64_t degree) {
     const double m = double(order), l = double(degree);
     if (order == 0) return 0;
@@ -92,7 +93,7 @@ double over_sine(const Functions& p, int64_t order, int64_t degree) {
 
 Latitudes::Latitudes(int64_t n_lat) {
     for (int64_t k = 0; k < n_lat; ++k) {
-        // The southern half mirrors the northern one to the bit.
+        // The southern half is exactly the mirror image of the northern one.
         const int64_t mirrored = n_lat - 1 - k;
         double x = k <= mirrored ? root(n_lat, k) : -sine[static_cast<std::size_t>(mirrored)];
         if (k == mirrored) x = 0;
@@ -115,7 +116,7 @@ std::vector<OrderTable> order_tables(const Latitudes& latitudes, int64_t n_degre
     std::vector<OrderTable> tables(
         orders.size(),
         {std::vector<double>(size), std::vector<double>(size), std::vector<double>(size)});
-    Functions p(n_degree + 1);  // the slopes look one degree and one order further
+    Functions p(n_degree + 1);  // derivatives need one more degree and order
     for (std::size_t k = 0; k < n_lat; ++k) {
         p.evaluate(latitudes.sine[k]);
         for (std::size_t i = 0; i < orders.size(); ++i)

@@ -16,16 +16,16 @@ struct Latitudes {
     double latitude(int64_t row) const;  ///< radians north
 };
 
-/// Normalised Legendre functions of one order m at all latitudes and what the transforms of
-/// tangential fields need of them: each (n_degree, n_lat), zero in degrees l < m.
-/// Source: spec of the sphere, section 2.
+/// Normalized Legendre functions of one order m at all latitudes and their derivatives for the
+/// transforms of tangential fields: each (n_degree, n_lat), zero in degrees l < m. Source: spec of
+/// the sphere, section 2.
 struct OrderTable {
     std::vector<double> p;   ///< P[m,l], orthonormal, without phase
     std::vector<double> d0;  ///< dP/dtheta, theta the colatitude
     std::vector<double> d1;  ///< m P / sin(theta)
 };
 
-/// Tables of the given orders.
+/// Returns the tables of the given orders.
 std::vector<OrderTable> order_tables(const Latitudes& latitudes, int64_t n_degree,
                                      const std::vector<int64_t>& orders);
 

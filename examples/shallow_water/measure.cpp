@@ -7,7 +7,7 @@ namespace shallow_water {
 
 namespace {
 
-/// Share of the sphere that a point of this rank's row stands for.
+/// Returns the fraction of the sphere that a point of this rank's row represents.
 double weight_of(Solver& solver, int64_t local_row) {
     const Layout& layout = solver.layout();
     const auto row = static_cast<std::size_t>(layout.first_row() + local_row);

@@ -13,14 +13,15 @@ struct Budget {
     double energy = 0;  ///< h |u|^2 / 2 + g h^2 / 2, in m^3/s^2
 };
 
-/// Measures fields on the grid. The velocity comes from vorticity and divergence by the solver's
-/// transforms. Same bits on any number of ranks. Collective.
+/// Computes the invariants of fields on the grid. The velocity comes from vorticity and divergence
+/// by the solver's transforms. Bitwise identical on any number of ranks. Collective.
 Budget budget_of(Solver& solver, const Fields& fields);
 
 using PerField = std::array<double, n_field>;
 
-/// Relative L2 distance of each field to the truth, with the weights of quadrature and after `mean`
-/// (of the model's card) is taken off both. Same bits on any number of ranks. Collective.
+/// Computes the relative L2 distance of each field to the truth, with the weights of quadrature and
+/// after subtraction of `mean` (of the model card) from both. Bitwise identical on any number of
+/// ranks. Collective.
 PerField relative_l2(Solver& solver, const Fields& fields, const Fields& truth,
                      const PerField& mean);
 

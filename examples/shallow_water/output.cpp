@@ -17,7 +17,7 @@ void check(surrogate_status status) {
     if (status != SURROGATE_SUCCESS) throw std::runtime_error(surrogate_vtk_error());
 }
 
-/// The nearest rank with rows in a direction.
+/// Returns the nearest rank with rows in a direction.
 int neighbor(const Layout& layout, int direction) {
     for (int r = layout.rank() + direction; r >= 0 && r < layout.size(); r += direction)
         if (layout.n_row(r) > 0) return r;
@@ -39,9 +39,9 @@ Series::Series(const Layout& layout, const Latitudes& latitudes, const std::stri
                                   layout.size(), &series_));
 }
 
-/// rows_ = fields and, behind those of each, the first row of the next rank.
+/// Sets rows_ to the fields, with the first row of the next rank after each.
 void Series::add_next_row(const Fields& fields) {
-    if (layout_.n_row() == 0) return;  // and no message: MPI dislikes its null pointers
+    if (layout_.n_row() == 0) return;  // and no message, because MPI may reject its null pointers
     const auto n_lon = static_cast<int>(layout_.resolution().n_lon);
     const int64_t n_own = layout_.n_point();
     const auto n_with = static_cast<int64_t>(rows_.size()) / n_field;
@@ -79,7 +79,7 @@ void Series::write(double time_s, const Fields& fields) {
     check(status);
 }
 
-/// Rank 0 adds the state to the series when all pieces are written.
+/// Adds the state to the series on rank 0 after all pieces are written.
 void Series::publish(const surrogate_piece& mine) {
     std::vector<surrogate_piece> all(layout_.rank() == 0 ? static_cast<std::size_t>(layout_.size())
                                                          : 0);
@@ -94,7 +94,7 @@ void make_directory(MPI_Comm comm, const std::string& path) {
     if (rank == 0) std::filesystem::create_directories(path, error);
     int has_failed = error ? 1 : 0;
     MPI_Bcast(&has_failed, 1, MPI_INT, 0, comm);
-    if (has_failed) throw Stop("-output " + path + ": the directory cannot be made");
+    if (has_failed) throw Stop("-output " + path + ": cannot create the directory");
 }
 
 }  // namespace shallow_water

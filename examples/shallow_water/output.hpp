@@ -10,18 +10,19 @@
 
 namespace shallow_water {
 
-/// A time series of the three fields on the sphere, DIR/NAME.pvd, for ParaView: one piece a rank
-/// and state. It is complete after every state, so a run that is killed leaves one that opens.
+/// Writes a time series of the three fields on the sphere, DIR/NAME.pvd, for ParaView: one piece
+/// per rank and state. It is complete after every state, so the series of a killed run can be
+/// opened.
 class Series {
 public:
-    /// The directory exists. Throws std::runtime_error. Collective.
+    /// Opens a series in a directory that exists. Throws std::runtime_error. Collective.
     Series(const Layout& layout, const Latitudes& latitudes, const std::string& directory,
            const std::string& name);
     ~Series() { surrogate_series_close(&series_); }
     Series(const Series&) = delete;
     Series& operator=(const Series&) = delete;
 
-    /// Throws std::runtime_error on the ranks that fail. Collective.
+    /// Writes a state. Throws std::runtime_error on the ranks that fail. Collective.
     void write(double time_s, const Fields& fields);
 
 private:
@@ -30,12 +31,12 @@ private:
 
     Layout layout_;
     surrogate_series* series_ = nullptr;
-    int north_, south_;             // ranks with rows beside mine, or MPI_PROC_NULL
-    std::vector<double> latitude_;  // degrees, with the first row of the south
-    std::vector<double> rows_;  // [n_field][n_row + 1][n_lon]: with that row, where there is one
+    int north_, south_;             // ranks with adjacent rows, or MPI_PROC_NULL
+    std::vector<double> latitude_;  // degrees, including the first row of the southern neighbor
+    std::vector<double> rows_;  // [n_field][n_row + 1][n_lon]: including that row, if there is one
 };
 
-/// The directory with all above it. Throws Stop. Collective.
+/// Creates the directory and its parents. Throws Stop. Collective.
 void make_directory(MPI_Comm comm, const std::string& path);
 
 }  // namespace shallow_water

@@ -14,10 +14,10 @@ namespace shallow_water {
 
 namespace {
 
-constexpr int64_t n_pixel = 400;  // of a panel's side: the least that a picture has
+constexpr int64_t n_pixel = 400;  // per panel side: the smallest size of a figure
 using std::numbers::pi;
 
-/// A whole field, looked up between its nodes.
+/// A whole field, interpolated between its nodes.
 class Globe {
 public:
     Globe(const Latitudes& latitudes, const std::vector<double>& field)
@@ -26,7 +26,7 @@ public:
             north_.push_back(latitudes.latitude(static_cast<int64_t>(k)));
     }
 
-    /// Bilinear; beyond the outermost rows the value of that row.
+    /// Returns the bilinear interpolation; beyond the outermost rows the value of that row.
     double operator()(double latitude, double longitude) const {
         const auto below = std::lower_bound(north_.begin(), north_.end(), latitude, std::greater());
         const auto last = static_cast<int64_t>(north_.size()) - 1;
@@ -56,7 +56,7 @@ private:
     std::vector<double> north_;  // latitude by row, descending
 };
 
-/// Returns whether squares weigh more in the northern rows than in the southern ones.
+/// Returns true if squares are larger in the northern rows than in the southern ones.
 bool is_northern(const std::vector<double>& field) {
     double excess = 0;
     for (std::size_t i = 0; i < field.size(); ++i)

@@ -10,22 +10,22 @@
 
 namespace shallow_water {
 
-/// Returns the view of a field [n_lat][n_lon] from far above a point (radians): n_pixel x n_pixel
-/// values [row from the bottom][column], bilinear between the nodes, beyond the outermost rows
-/// constant along a meridian, NaN around the disk.
+/// Returns a field [n_lat][n_lon] seen from far above a point (radians): n_pixel x n_pixel values
+/// [row from the bottom][column], bilinear between the nodes, beyond the outermost rows constant
+/// along a meridian, NaN around the disk.
 std::vector<double> orthographic(const Latitudes& latitudes, const std::vector<double>& field,
                                  double latitude, double longitude, int64_t n_pixel);
 
-/// One disk of a picture.
+/// One disk of a figure.
 struct Disk {
     const double* field;  ///< [n_row][n_lon] of this rank
-    double min, max;      ///< ends of the colour map, which is blue, white, red
+    double min, max;      ///< ends of the color map, which is blue, white, red
     const char* title;
 };
 
-/// Fields (vorticity) side by side as seen from far above the middle of the storm: longitude 180,
-/// 45 degrees north, or south if the first field is stronger there. A PNG file that rank 0 writes.
-/// Throws std::runtime_error there. Collective.
+/// Draws fields (vorticity) side by side as seen from far above the middle of the storm: longitude
+/// 180, 45 degrees north, or south if the first field is stronger there. Rank 0 writes a PNG file
+/// and throws std::runtime_error. Collective.
 void write_picture(const Layout& layout, const Latitudes& latitudes, const std::string& path,
                    const std::string& heading, const std::vector<Disk>& disks);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The file, all little-endian 8 byte numbers of this machine's kind: Header; initial [3][n_lat]
-// [n_lon]; with has_state the coefficients [3][m][l] complex; with has_emulated [3][n_lat][n_lon].
+// The file contains 8 byte little-endian numbers: Header; initial [3][n_lat][n_lon]; with has_state
+// the coefficients [3][m][l] complex; with has_emulated [3][n_lat][n_lon].
 #include "progress.hpp"
 
 #include <algorithm>
@@ -48,11 +48,11 @@ void append_fields(const Layout& layout, const Fields& fields, std::vector<char>
     }
 }
 
-/// Rank 0: the coefficients of all ranks, by order.
+/// Appends the coefficients of all ranks on rank 0, by order.
 void append_state(const Layout& layout, const State& state, std::vector<char>* bytes) {
     const auto n_degree = static_cast<std::size_t>(layout.resolution().n_degree);
     std::vector<int> count, at;
-    std::vector<int64_t> orders;  // as they come
+    std::vector<int64_t> orders;  // in the order of the messages
     for (int r = 0; r < layout.size(); ++r) {
         at.push_back(static_cast<int>(2 * n_degree * orders.size()));
         orders.insert(orders.end(), layout.orders(r).begin(), layout.orders(r).end());
@@ -71,7 +71,7 @@ void append_state(const Layout& layout, const State& state, std::vector<char>* b
     }
 }
 
-/// Takes values off a file's bytes.
+/// Reads values from a file's bytes.
 class Reader {
 public:
     Reader(const std::vector<char>& bytes, std::string path)
@@ -79,7 +79,7 @@ public:
 
     template <class T>
     void take(T* values, std::size_t n) {
-        if (bytes_.size() - at_ < n * sizeof(T)) throw Stop(path_ + " is cut short");
+        if (bytes_.size() - at_ < n * sizeof(T)) throw Stop(path_ + " is truncated");
         std::memcpy(values, bytes_.data() + at_, n * sizeof(T));
         at_ += n * sizeof(T);
     }

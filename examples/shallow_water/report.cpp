@@ -8,14 +8,14 @@ namespace shallow_water {
 
 namespace {
 
-/// Hours of the table: dense where an emulator is good, sparse later.
+/// Returns true for the hours of the table: dense where an emulator is good, sparse later.
 bool is_shown(int64_t hour, int64_t last) {
     for (const int64_t early : {1, 2, 3, 6, 9, 12, 18, 24})
         if (hour == early) return true;
     return hour == last || (hour > 0 && hour % (hour <= 48 ? 6 : 24) == 0);
 }
 
-/// 0.0345 as "3.4 %"; large ones and what is not finite in few characters.
+/// Returns 0.0345 as "3.4 %"; large and non-finite numbers in few characters.
 std::string percent(double share) {
     char text[32];
     if (!std::isfinite(share) || share > 1e3) return "-";
@@ -36,7 +36,7 @@ void print_drifts(const Budget& now, const Budget& before) {
                 drift(now.energy, before.energy).c_str());
 }
 
-/// Errors of the emulator and drifts of both.
+/// Prints errors of the emulator and drifts of both.
 void print_comparison(const std::vector<Sample>& samples) {
     std::printf("%5s  %-17s | %-17s | %-17s | %-21s %-21s\n", "lead", "geopotential", "vorticity",
                 "divergence", "drift of the solver", "drift of the emulator");
@@ -55,7 +55,7 @@ void print_comparison(const std::vector<Sample>& samples) {
     }
 }
 
-/// Drifts of what ran.
+/// Prints drifts of the methods that ran.
 void print_drift_table(const std::vector<Sample>& samples) {
     const auto of = [](const Sample& sample) {
         return sample.solver.depth_m != 0 ? sample.solver : sample.emulator;
@@ -72,7 +72,7 @@ void print_drift_table(const std::vector<Sample>& samples) {
 
 void print_cost(const char* name, const Cost& cost) {
     if (cost.n_hour == 0) return;
-    std::printf("%-9s %9.4f s a simulated day (%lld hours in %.3f s)\n", name,
+    std::printf("%-9s %9.4f s per simulated day (%lld hours in %.3f s)\n", name,
                 24 * cost.seconds / double(cost.n_hour), static_cast<long long>(cost.n_hour),
                 cost.seconds);
 }
@@ -92,11 +92,11 @@ void print_head(const Settings& settings, const Layout& layout, const Emulator* 
     if (settings.restart.empty())
         std::printf("Initial state: %s\n", settings.initial.c_str());
     else
-        std::printf("Goes on from %s\n", settings.restart.c_str());
+        std::printf("Continues from %s\n", settings.restart.c_str());
     if (emulator)
         std::printf("Surrogate: %s (%s)\n", settings.model.c_str(), emulator->how().c_str());
     else if (!problem.empty())
-        std::printf("surrogate not available: %s\nThe solver goes on by itself.\n",
+        std::printf("surrogate not available: %s\nThe solver continues without it.\n",
                     problem.c_str());
     std::printf("\n");
     std::fflush(stdout);
@@ -116,7 +116,7 @@ void print_report(const Settings& settings, const Layout& layout, const Record& 
     if (has_both)
         std::printf(
             "Fields: relative L2 distance to the solver, weighted by area, after the model's mean "
-            "is taken off; persist.: of the initial state.\n");
+            "is subtracted; persist.: of the initial state.\n");
     std::printf(
         "mass: mean depth; energy: kinetic and potential; relative changes since hour %lld, - "
         "beyond "
@@ -126,7 +126,7 @@ void print_report(const Settings& settings, const Layout& layout, const Record& 
         std::printf("The emulator's numbers are not finite from hour %lld on%s.\n",
                     static_cast<long long>(record.lost_hour),
                     settings.step == Step::surrogate && record.hand_over_hour < 0
-                        ? "; with -check_every the solver would have gone on"
+                        ? "; with -check_every the solver would have continued"
                         : "");
     if (record.hand_over_hour >= 0)
         std::printf("The solver took over at hour %lld: %s.\n",

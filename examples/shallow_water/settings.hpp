@@ -21,18 +21,18 @@ struct Settings {
     Resolution resolution;
     double dt_s = 150;
     bool official_rounding = false;
-    std::string model;        ///< file of the surrogate; the installed one
+    std::string model;        ///< file of the surrogate; default: the installed one
     int64_t check_every = 0;  ///< hours; 0: never
     bool truncates = false;   ///< emulated hours, to the harmonics of the solver
     std::string output;       ///< directory; empty: no files
     int64_t write_every = 1;  ///< hours
     int64_t picture_hour = 12;
     std::string save, restart;  ///< files; empty: none
-    std::string data;           ///< a training set in the place of a run; empty: none
+    std::string data;           ///< a training set instead of a run; empty: none
     int64_t n_run = 20;         ///< of the training set
 
-    /// Reads the arguments behind the program's name. Throws std::invalid_argument: an option that
-    /// is not there, a value out of its range, options that do not go together.
+    /// Reads the arguments after the program's name. Throws std::invalid_argument for an unknown
+    /// option, a value out of its range, or options that exclude each other.
     static Settings read(const std::vector<std::string>& arguments);
     /// Returns the text of -help.
     static std::string help();

@@ -24,7 +24,7 @@ int rank_of(MPI_Comm comm) {
     return rank;
 }
 
-/// Throws on all ranks what rank 0 has to say, if anything.
+/// Throws the problem of rank 0 on all ranks, if there is one.
 void agree(MPI_Comm comm, std::string problem) {
     int size = static_cast<int>(problem.size());
     MPI_Bcast(&size, 1, MPI_INT, 0, comm);
@@ -33,7 +33,7 @@ void agree(MPI_Comm comm, std::string problem) {
     if (size > 0) throw Stop(problem);
 }
 
-/// The bytes, or none and a problem.
+/// Returns the bytes, or none and a problem.
 std::vector<char> read_file(const std::string& path, std::string* problem) {
     const File file(std::fopen(path.c_str(), "rb"));
     if (!file) {

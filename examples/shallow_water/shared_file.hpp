@@ -8,12 +8,11 @@
 
 namespace shallow_water {
 
-/// The bytes of a file on all ranks; rank 0 reads. Throws Stop.
-/// Collective.
+/// Returns the bytes of a file on all ranks; rank 0 reads. Throws Stop. Collective.
 std::vector<char> read_shared(MPI_Comm comm, const std::string& path);
 
-/// Rank 0 writes bytes (of other ranks ignored) under another name and renames the file when it is
-/// whole. Throws Stop. Collective.
+/// Writes the bytes of rank 0 (other ranks' are ignored) under a temporary name; the complete file
+/// is renamed into place. Throws Stop. Collective.
 void write_shared(MPI_Comm comm, const std::string& path, const std::vector<char>& bytes);
 
 }  // namespace shallow_water

@@ -77,8 +77,8 @@ void Solver::curl_div(const double* u, Complex* coefficients) {
     for (int64_t part = 0; part < 2; ++part) multiply_laplacian(coefficients + part * n);
 }
 
-/// grid_ (Phi, vorticity, u, v) -> flux_ (Phi + |u|^2 / 2; (vorticity + f) u, (vorticity + f) v;
-/// Phi u, Phi v).
+/// Computes fluxes: grid_ (Phi, vorticity, u, v) -> flux_ (Phi + |u|^2 / 2; (vorticity + f) u,
+/// (vorticity + f) v; Phi u, Phi v).
 void Solver::fluxes() {
     const int64_t n = layout().n_point(), n_lon = layout().resolution().n_lon;
     const double *phi = grid_.data(), *zeta = phi + n, *u = zeta + n, *v = u + n;
@@ -132,8 +132,8 @@ void Solver::step(int64_t n, State* state) {
         std::swap(rates_[0], rates_[1]);
         tendency(*state, &rates_[0]);
         if (i == 0) rates_[1] = rates_[0];
-        // Not a second order scheme: it has the newest rate in the place of the one before the
-        // first.
+        // This is not a second order scheme: it uses the newest rate instead of the rate before the
+        // first step.
         if (i <= 1) rates_[2] = rates_[0];
         advance(state);
     }

@@ -7,8 +7,8 @@
 
 namespace shallow_water {
 
-/// The solver's rows as a domain of libsurrogate, told by their latitudes, so that the library sees
-/// what the solver means. Collective; throws surrogate::Error.
+/// Creates a domain of libsurrogate from the solver's rows, given by their latitudes, so that the
+/// library can check them. Collective; throws surrogate::Error.
 surrogate::Domain sphere_domain(const surrogate::Context& context, const Layout& layout,
                                 const Latitudes& latitudes);
 

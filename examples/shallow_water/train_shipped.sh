@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Makes the shipped emulator anew, in the present folder, from nothing: data, six epochs of one hour, one epoch from its own
-# predictions. The model is rolled/average.safetensors. An hour and a half of a core; after an interruption run it again.
+# Trains the shipped emulator again, in the current folder, from the beginning: data, six epochs of
+# one hour, one epoch on its own predictions. The model is rolled/average.safetensors. An hour and a
+# half on a core; run it again after an interruption.
 #
 #     sh examples/shallow_water/train_shipped.sh [folder of the programs: build/bin]
 set -eu

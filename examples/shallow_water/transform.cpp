@@ -10,8 +10,8 @@ namespace shallow_water {
 
 namespace {
 
-/// sum of a[k] b[k] in eight interleaved partial sums joined in a fixed order: vectors of any width
-/// give the same bits.
+/// Returns the sum of a[k] b[k] in eight interleaved partial sums joined in a fixed order: bitwise
+/// identical at every vector width.
 double dot(const double* a, const double* b, int64_t n) {
     double part[8] = {};
     int64_t k = 0;
@@ -22,7 +22,7 @@ double dot(const double* a, const double* b, int64_t n) {
            ((part[1] + part[5]) + (part[3] + part[7]));
 }
 
-/// y[k] += a x[k]
+/// Adds y[k] += a x[k].
 void add_scaled(double a, const double* x, double* y, int64_t n) {
     for (int64_t k = 0; k < n; ++k) y[k] += a * x[k];
 }
@@ -98,13 +98,13 @@ void Transform::exchange(const std::vector<double>& send, const std::vector<int>
                   n_receive.data(), to.data(), MPI_DOUBLE, layout_.comm());
 }
 
-/// Values of one order (counted in the rank's list) and field at this rank's rows.
+/// Returns the values of one order (counted in the rank's list) and field at this rank's rows.
 Complex* Transform::piece_of_rows(int rank, int64_t order, int64_t field, int64_t n_field) {
     double* first = rows_.data() + at_rows_[static_cast<std::size_t>(rank)];
     return as_complex(first) + (order * n_field + field) * layout_.n_row();
 }
 
-/// Values of one order (counted in this rank's list) and field at the rows of `rank`.
+/// Returns the values of one order (counted in this rank's list) and field at the rows of `rank`.
 Complex* Transform::piece_of_orders(int rank, int64_t order, int64_t field, int64_t n_field) {
     double* first = orders_.data() + at_orders_[static_cast<std::size_t>(rank)];
     return as_complex(first) + (order * n_field + field) * layout_.n_row(rank);
@@ -157,7 +157,7 @@ void Transform::to_grid(Batch batch, const Complex* coefficients, double* grid) 
         }
 }
 
-/// Columns of one order, of all ranks' rows, times the weights of quadrature.
+/// Loads the columns of one order, of all ranks' rows, multiplied by the weights of quadrature.
 void Transform::load_columns(std::size_t order, Batch batch) {
     const int64_t n_field = batch.n_field();
     for (int64_t f = 0; f < n_field; ++f)

@@ -10,30 +10,30 @@
 
 namespace shallow_water {
 
-/// Fields transformed together, so that their messages are one: first the scalars, then the
-/// tangential fields, which are pairs: on the grid the two components, in coefficients spheroidal
-/// and toroidal.
+/// Fields that are transformed together, so that their messages are joined: first the scalars, then
+/// the tangential fields, which are pairs: the two components on the grid, spheroidal and toroidal
+/// coefficients.
 struct Batch {
     int64_t n_scalar = 0, n_vector = 0;
     int64_t n_field() const { return n_scalar + 2 * n_vector; }
 };
 
-/// Spherical harmonic transforms of fields that lie in bands of rows on the grid, and by orders m
-/// in coefficients. Fourier sums need whole rows, Legendre sums whole columns: between them every
-/// transform has one all-to-all. Each sum is done by one rank in one order, so results have the
-/// same bits on any number of ranks.
+/// Spherical harmonic transforms of fields that are distributed in bands of rows on the grid, and
+/// by orders m in coefficients. Fourier sums need whole rows, Legendre sums whole columns: between
+/// them every transform has one all-to-all. Each sum is computed by one rank in one order, so
+/// results are bitwise identical on any number of ranks.
 ///   grid          [n_field][n_row][n_lon] of this rank's rows
 ///   coefficients  [n_field][orders of this rank][n_degree], zero in degrees l < m
 /// Source: spec of the sphere, section 2 (orthonormal, without phase). Transforms are collective.
 class Transform {
 public:
-    /// official_rounding: 1 / (l (l + 1)) of the forward vector transform is rounded to float, as
-    /// torch-harmonics has it even in double.
+    /// Creates the tables. official_rounding: 1 / (l (l + 1)) of the forward vector transform is
+    /// rounded to float, as in torch-harmonics, which does so even in double.
     Transform(const Layout& layout, bool official_rounding);
 
     const Layout& layout() const { return layout_; }
     const Latitudes& latitudes() const { return latitudes_; }
-    /// Coefficients of one field on this rank.
+    /// Returns the number of coefficients of one field on this rank.
     int64_t n_coefficient() const;
 
     void to_coefficients(Batch batch, const double* grid, Complex* coefficients);
@@ -53,11 +53,11 @@ private:
 
     Layout layout_;
     Latitudes latitudes_;
-    std::vector<OrderTable> tables_;     // of this rank's orders
+    std::vector<OrderTable> tables_;     // for this rank's orders
     std::vector<double> vector_factor_;  // [n_degree] 1 / (l (l + 1)), 1 at l = 0
     Fourier fourier_;
-    // Data sent to and received from each rank. rows_: my rows, that rank's orders; orders_: my
-    // orders, that rank's rows. Both [rank][order][field][row of the band], complex.
+    // Messages to and from each rank. rows_: my rows, that rank's orders; orders_: my orders, that
+    // rank's rows. Both [rank][order][field][row of the band], complex.
     std::vector<double> rows_, orders_;
     std::vector<int> n_rows_, n_orders_;  // doubles by rank
     std::vector<std::size_t> at_rows_, at_orders_;

@@ -5,9 +5,9 @@
 
 namespace shallow_water {
 
-/// Leaves of emulated fields what the solver could have made of those before them: harmonics of its
-/// degrees, and the means of `before`, which its equations keep. The same bits on any number of
-/// ranks. Collective.
+/// Reduces emulated fields to the ones that the solver could have computed from the fields before
+/// them: harmonics of its degrees, and the means of `before`, which its equations conserve. Bitwise
+/// identical on any number of ranks. Collective.
 void truncate(Solver& solver, const Fields& before, Fields* fields);
 
 }  // namespace shallow_water

@@ -21,7 +21,8 @@ Layer cylinder(double radius) {
     return {true, radius, -550, 550};
 }
 
-/// Length to a cylinder: exact from the beam, two steps of Newton's method for an origin beside it.
+/// Returns the length to a cylinder: exact from the beam, two steps of Newton's method for an
+/// origin beside it.
 std::optional<double> length_to_radius(const Helix& helix, double radius) {
     const double turn = std::abs(helix.curvature) * radius / 2;
     if (turn > 0.9) return std::nullopt;
@@ -43,7 +44,7 @@ const std::array<Layer, n_layer> layers = {
     disc(600),    disc(720),    disc(860),     disc(1030),    disc(1230),    disc(1480)};
 
 Place Helix::at(double length) const {
-    // The chord: shorter than the arc, and half as much turned.
+    // The chord is shorter than the arc, and turned half as much.
     const double half = curvature * length / 2, chord = length * sinc(half);
     return {origin[0] + chord * std::cos(azimuth + half),
             origin[1] + chord * std::sin(azimuth + half), origin[2] + length * slope};

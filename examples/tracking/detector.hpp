@@ -16,17 +16,17 @@ struct Helix {
     double slope = 0;      ///< rise in z over length in the plane: sinh of the pseudorapidity
     double curvature = 0;  ///< 1/mm in the plane; positive turns to the left
 
-    /// Returns its position after a length in the plane across the beam (mm).
+    /// Returns the position after a length in the plane across the beam (mm).
     Place at(double length) const;
-    /// Azimuth of its direction there.
+    /// Returns the azimuth of its direction there.
     double azimuth_at(double length) const { return azimuth + curvature * length; }
 };
 
 constexpr double field_tesla = 2;
-/// Curvature (1/mm) of a momentum across the beam (GeV) and a charge of +1 or -1: 0.3 B / p, in
-/// metres; positive charges turn to the right in a field along +z.
+/// Returns the curvature (1/mm) of a momentum across the beam (GeV) and a charge of +1 or -1: 0.3 B
+/// / p, in meters; positive charges turn to the right in a field along +z.
 double curvature_of(double momentum, int charge);
-/// And back: the momentum of a curvature of either sign.
+/// Returns the momentum of a curvature of either sign.
 double momentum_of(double curvature);
 
 /// A thin layer of sensors: a cylinder around the beam, or a disc across it.
@@ -36,13 +36,13 @@ struct Layer {
     double low, high;  ///< mm: range in z of a cylinder, in radius of a disc
 
     double area() const;
-    /// Length along a helix, in the plane, to its first crossing. Nothing if it does not reach the
-    /// layer within the first half of its turn (a cylinder: nine tenths of it), or misses the
-    /// sensors.
+    /// Returns the length along a helix, in the plane, to its first crossing. Empty if it does not
+    /// reach the layer within the first half of its turn (a cylinder: nine tenths of it), or misses
+    /// the sensors.
     std::optional<double> crossing(const Helix& helix) const;
 };
 
-/// End-cap discs at negative z, cylinders, end-cap discs at positive z: 18 layers that hold a
+/// End-cap discs at negative z, cylinders, end-cap discs at positive z: 18 layers that cover a
 /// particle's pseudorapidity up to 2.5.
 constexpr std::size_t n_layer = 18;
 extern const std::array<Layer, n_layer> layers;

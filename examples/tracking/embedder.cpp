@@ -10,7 +10,7 @@ namespace tracking {
 
 namespace {
 
-/// Value with the largest efficiency less fakes on the validation events.
+/// Radius with the largest efficiency minus fakes on the validation events of the training.
 constexpr double default_radius = 0.3;
 
 }  // namespace

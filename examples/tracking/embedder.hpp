@@ -10,33 +10,33 @@
 
 namespace tracking {
 
-/// Points in a space in which hits of a particle lie close together: (hits, width), row by row.
+/// Points in a space in which hits of a particle are close together: (hits, width), row by row.
 struct Embedding {
     int64_t width = 0;
     std::vector<float> rows;
-    double radius = 0;  ///< nearer hits belong together, if nothing else is said
+    double radius = 0;  ///< default radius: nearer hits are joined
 };
 
-/// Hits by the direction in which they are seen from the middle of the detector: (cos, sin of the
-/// azimuth, pseudorapidity). What is left without a surrogate: good for straight tracks from one
-/// place.
+/// Returns hits by their direction from the middle of the detector: (cos, sin of the azimuth,
+/// pseudorapidity). Used without a surrogate: good for straight tracks from one origin.
 Embedding embed_by_direction(const std::vector<Hit>& hits);
 
-/// The trained model: all calls of libsurrogate but those for files are here. Every function is
-/// collective and throws surrogate::Error, on all ranks the same: no such file, a model of other
+/// The trained model; contains all calls of libsurrogate except those for files. Every function is
+/// collective and throws surrogate::Error, the same on all ranks: no such file, a model of other
 /// fields, hits that are not finite.
 class Embedder {
 public:
     Embedder(MPI_Comm comm, const std::string& model, bool is_reproducible);
 
-    /// Plans the model for the hits; each event is a cloud of its own.
+    /// Plans the model for the hits; each event is a separate cloud.
     void plan(const std::vector<Hit>& hits);
-    /// Embeddings of the planned hits.
+    /// Returns the embedding of the planned hits.
     Embedding embed(const std::vector<Hit>& hits);
 
-    /// The largest share of the hits with one of their inputs outside the training data.
+    /// Returns the largest fraction of the hits with an input outside the training data, over the
+    /// inputs.
     double share_outside() const;
-    /// "backend simd, vector avx2, threads 1": how the plan computes.
+    /// Returns the backend of the plan, such as "backend simd, vector avx2, threads 1".
     std::string how() const;
 
 private:

@@ -15,11 +15,11 @@ namespace {
 using std::numbers::pi;
 constexpr double highest_eta = 2.5, least_momentum = 0.3, most_momentum = 100;
 constexpr double sensor_mm = 0.3;       // thickness
-constexpr double resolution_mm = 0.02;  // of a position on a sensor
-constexpr double direction_rad = 0.1;   // of a direction from the shape of a cluster
-/// Fraction for all particles of seeds 1 .. 20, with perfect sensors (EventTest measures it).
+constexpr double resolution_mm = 0.02;  // error of a position on a sensor
+constexpr double direction_rad = 0.1;   // error of a direction from the shape of a cluster
+/// Mean over all particles of seeds 1 .. 20, with sensors that miss no hit (EventTest measures it).
 constexpr double hits_per_particle = 6.55;
-constexpr int64_t ids_per_thing = 32;  // more than there are layers
+constexpr int64_t ids_per_thing = 32;  // more than the number of layers
 
 double eta_of(double radius, double z) {
     return std::asinh(z / radius);
@@ -29,7 +29,7 @@ double wrapped(double angle) {
     return std::remainder(angle, 2 * pi);
 }
 
-/// Position and direction of a hit, before the response of the sensor.
+/// Returns the members that all hits have: position and direction from the origin.
 Hit hit_at(const Place& x, std::size_t layer) {
     Hit hit{};
     hit.layer = static_cast<int32_t>(layer);
@@ -39,9 +39,8 @@ Hit hit_at(const Place& x, std::size_t layer) {
     return hit;
 }
 
-/// The cluster that a path leaves in a sensor: how long it is along the beam (or the radius),
-/// around it, and through the sensor; all blurred as pixels blur it. eta, azimuth: of the
-/// direction.
+/// Computes the cluster of a path in a sensor: its length along the beam (or the radius), around
+/// it, and through the sensor; all blurred as by pixels. eta, azimuth: of the direction.
 void set_cluster(double eta, double azimuth, const Random& random, uint32_t draw, Hit* hit) {
     const auto n = random.normal(draw), m = random.normal(draw + 1);
     eta += direction_rad * std::cosh(eta) * n[0];  // a polar angle blurred by direction_rad
@@ -87,7 +86,8 @@ Particle particle_of(uint64_t seed, const EventShape& shape, int64_t number) {
     const auto beam = Random(seed, Stream::collision, collision).normal(0);
     const auto u = Random(seed, Stream::particle, number).uniform(0);
     Particle particle{};
-    // A power law; the first collision is the one that was worth reading out, with a harder one.
+    // The momentum follows a power law; the first collision is the triggered one and has a harder
+    // spectrum.
     const double power = collision == 0 ? 1.6 : 2.6;
     particle.momentum = std::min(most_momentum, least_momentum * std::pow(1 - u[0], -1 / power));
     particle.eta = highest_eta * (2 * u[1] - 1);
@@ -141,7 +141,8 @@ void add_noise(uint64_t seed, const EventShape& shape, int64_t event, int64_t nu
         layer.is_barrel ? layer.at : std::sqrt(low * low + u[2] * (high * high - low * low));
     const double z = layer.is_barrel ? low + u[2] * (high - low) : layer.at;
     Hit hit = hit_at({radius * std::cos(azimuth), radius * std::sin(azimuth), z}, k);
-    // Its cluster is that of a particle from anywhere near the middle, with any momentum.
+    // Its cluster looks like the cluster of a particle with any momentum and any origin near the
+    // middle.
     set_cluster(eta_of(radius, z - 100 * (2 * v[0] - 1)), hit.azimuth + 0.3 * (2 * v[1] - 1),
                 random, 2, &hit);
     hit.event = event;

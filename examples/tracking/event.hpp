@@ -9,7 +9,7 @@
 
 namespace tracking {
 
-/// Report of a sensor, and its origin. Lengths in mm, angles in rad.
+/// The data of a sensor, and the true origin of the hit. Lengths in mm, angles in rad.
 struct Hit {
     int64_t id;     ///< distinct in all events
     int64_t event;  ///< 0, 1, ..
@@ -21,21 +21,22 @@ struct Hit {
     double size_along, size_across, size_depth;  ///< of the cluster
     double global_eta, global_phi;               ///< the direction in the frame of the detector
 
-    // The truth, for scores only.
+    // The truth, used for scores only.
     int64_t particle;       ///< distinct in all events; -1: noise
-    int32_t n_of_particle;  ///< hits that the particle has left
+    int32_t n_of_particle;  ///< number of hits of the particle
     double momentum;        ///< of the particle across the beam, GeV; 0 for noise
 };
 
 /// Parameters of an event.
 struct EventShape {
-    int64_t n_hit = 3000;      ///< about so many
-    int64_t n_collision = 1;   ///< of protons at once, along the beam: 1 is without pile-up
-    double noise = 0.05;       ///< share of the hits that belong to no particle
+    int64_t n_hit = 3000;  ///< approximate
+    /// Number of simultaneous collisions of protons, along the beam: 1 is without pile-up.
+    int64_t n_collision = 1;
+    double noise = 0.05;       ///< fraction of the hits that belong to no particle
     double efficiency = 0.98;  ///< of a sensor for a particle that crosses it
 };
 
-/// A particle as it leaves a collision.
+/// A particle at its origin in a collision.
 struct Particle {
     Helix helix;
     double momentum;  ///< across the beam, GeV
@@ -43,25 +44,25 @@ struct Particle {
     int charge;
 };
 
-/// Particle `number` of the event of a seed. Collisions have equal shares of the particles.
+/// Returns particle `number` of the event of a seed. Collisions have equal numbers of particles.
 Particle particle_of(uint64_t seed, const EventShape& shape, int64_t number);
 
-/// About as many particles as the hits need.
+/// Returns the approximate number of particles for the hits.
 int64_t n_particle_of(const EventShape& shape);
 int64_t n_noise_of(const EventShape& shape);
 
-/// Hits of particle `number` of event `event` of seed `seed`, added behind *hits.
+/// Appends the hits of particle `number` of event `event` of seed `seed` to *hits.
 void add_particle(uint64_t seed, const EventShape& shape, int64_t event, int64_t number,
                   std::vector<Hit>* hits);
-/// Noise `number`, likewise: it lies anywhere on the sensors.
+/// Appends noise hit `number`, at a random position on the sensors.
 void add_noise(uint64_t seed, const EventShape& shape, int64_t event, int64_t number,
                std::vector<Hit>* hits);
 
-/// The rank that reads out an azimuth in -pi .. pi: equal sectors.
+/// Returns the rank that reads out an azimuth in -pi .. pi: equal sectors.
 int sector_of(double azimuth, int n_rank);
 
-/// Hits of events 0 .. n_event - 1 in this rank's sector, ordered by id. Event e is that of seed
-/// first_seed + e. The hits of all ranks are the same on any number of ranks. Collective.
+/// Returns the hits of events 0 .. n_event - 1 in this rank's sector, ordered by id. Event e has
+/// seed first_seed + e. The hits of all ranks are the same on any number of ranks. Collective.
 std::vector<Hit> read_events(MPI_Comm comm, uint64_t first_seed, int64_t n_event,
                              const EventShape& shape);
 

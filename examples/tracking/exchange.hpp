@@ -23,7 +23,7 @@ inline int size_of(MPI_Comm comm) {
     return size;
 }
 
-/// A type of MPI for the bytes of a row, for as long as a call lasts.
+/// An MPI type for the bytes of a row, for the duration of a call.
 class RowType {
 public:
     explicit RowType(std::size_t n_byte) {
@@ -39,8 +39,8 @@ private:
     MPI_Datatype type_ = MPI_DATATYPE_NULL;
 };
 
-/// rows[r] goes to rank r; what comes back is from ranks 0, 1, .., one after the other. *n_from, if
-/// given: how many rows came from each rank. Collective.
+/// Sends rows[r] to rank r; returns the rows received from ranks 0, 1, .., one after the other.
+/// *n_from, if given: number of rows from each rank. Collective.
 template <class Row>
 std::vector<Row> exchange_rows(MPI_Comm comm, const std::vector<std::vector<Row>>& rows,
                                std::vector<int>* n_from = nullptr) {
@@ -58,7 +58,7 @@ std::vector<Row> exchange_rows(MPI_Comm comm, const std::vector<std::vector<Row>
     const int64_t n_all = std::accumulate(n_in.begin(), n_in.end(), int64_t{0});
     if (n_all > std::numeric_limits<int>::max() ||
         int64_t(out.size()) > std::numeric_limits<int>::max())
-        throw std::runtime_error("more than 2^31 rows on a rank: take more ranks");
+        throw std::runtime_error("more than 2^31 rows on a rank; use more ranks");
     std::vector<Row> in(static_cast<std::size_t>(n_all));
     const RowType type(sizeof(Row));
     MPI_Alltoallv(out.data(), n_to.data(), to.data(), type, in.data(), n_in.data(), from.data(),
@@ -67,7 +67,7 @@ std::vector<Row> exchange_rows(MPI_Comm comm, const std::vector<std::vector<Row>
     return in;
 }
 
-/// The first and the last + 1 of n things that a rank takes care of.
+/// The range of n items that a rank processes: first and last + 1.
 struct Share {
     int64_t first, last;
     Share(MPI_Comm comm, int64_t n)

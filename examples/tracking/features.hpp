@@ -8,7 +8,7 @@
 
 namespace tracking {
 
-/// A number that the network sees of a hit, as the model's card names it.
+/// A feature of a hit, with its name in the model card.
 struct Feature {
     const char *name, *unit;
 };
@@ -16,13 +16,13 @@ struct Feature {
 constexpr std::size_t n_coordinate = 6, n_feature = 15;
 extern const std::array<Feature, n_feature> feature_names;
 
-/// Coordinates of a hit in the network: pseudorapidity, azimuth, radius, azimuth, z,
-/// pseudorapidity; those that come twice are weighted twice. In the units of the card: 1, rad, mm.
+/// Returns the coordinates of a hit in the network: pseudorapidity, azimuth, radius, azimuth, z,
+/// pseudorapidity; repeated ones are weighted twice. In the units of the card: 1, rad, mm.
 std::array<double, n_coordinate> coordinates_of(const Hit& hit);
-/// In the order of feature_names.
+/// Returns the features in the order of feature_names.
 std::array<double, n_feature> features_of(const Hit& hit);
 
-/// Rows of all hits, one after the other.
+/// Returns the rows of all hits, one after the other.
 template <std::size_t n>
 std::vector<double> rows_of(const std::vector<Hit>& hits,
                             std::array<double, n> (*row_of)(const Hit&)) {

@@ -15,7 +15,7 @@ namespace tracking {
 
 namespace {
 
-/// Sets that grow together; the root of a set is its node of the least number.
+/// Disjoint sets that are merged; the root of a set is its node of the smallest number.
 class Sets {
 public:
     explicit Sets(std::size_t n) : parent_(n) { std::iota(parent_.begin(), parent_.end(), 0u); }
@@ -32,7 +32,7 @@ private:
     std::vector<std::size_t> parent_;
 };
 
-/// The nodes of an event as nanoflann wants to see them.
+/// The nodes of an event in the interface of nanoflann.
 struct Points {
     const std::vector<Node>& nodes;
     const std::size_t* which;
@@ -49,8 +49,8 @@ struct Points {
 using Tree =
     nanoflann::KDTreeSingleIndexAdaptor<nanoflann::L2_Simple_Adaptor<float, Points>, Points>;
 
-/// Squared distance of two near hits, infinity for others. Symmetric to the bit, so that all ranks
-/// that see both hits agree.
+/// Returns the squared distance of two near hits, infinity for others. It is exactly symmetric, so
+/// that all ranks that have both hits agree.
 double distance_of(const Node& a, const Node& b, std::size_t width, double radius) {
     constexpr double far = std::numeric_limits<double>::infinity();
     if (a.layer == b.layer ||
@@ -67,7 +67,7 @@ double distance_of(const Node& a, const Node& b, std::size_t width, double radiu
 /// On each layer, the id of the nearest of the near hits; -1: there is none.
 using Partners = std::array<int64_t, n_layer>;
 
-/// Partners of the own nodes of one event; `which` are all its nodes.
+/// Finds partners of the own nodes of one event; `which` are all its nodes.
 void find_partners(const Neighborhood& near, const std::vector<std::size_t>& which,
                    std::size_t width, double radius, std::vector<Partners>* partners) {
     const std::vector<Node>& nodes = near.nodes();
@@ -90,7 +90,7 @@ void find_partners(const Neighborhood& near, const std::vector<std::size_t>& whi
     }
 }
 
-/// Labels of own nodes, and behind them of the copies. Collective.
+/// Returns the partners of own nodes, followed by those for the copies. Collective.
 std::vector<Partners> partners_of(const Neighborhood& near, std::size_t width, double radius) {
     const std::vector<Node>& nodes = near.nodes();
     std::vector<std::size_t> order(nodes.size());
@@ -110,7 +110,7 @@ std::vector<Partners> partners_of(const Neighborhood& near, std::size_t width, d
     return partners;
 }
 
-/// Unites own nodes with their partners, own or copies, if these have chosen them too.
+/// Unites own nodes with their partners, own or copies, if the choice is mutual.
 void link(const std::vector<Node>& nodes, const std::vector<Partners>& partners, std::size_t n_own,
           Sets* sets) {
     std::unordered_map<int64_t, std::size_t> place;
@@ -123,8 +123,8 @@ void link(const std::vector<Node>& nodes, const std::vector<Partners>& partners,
         }
 }
 
-/// Labels of sets that span ranks: each rank takes over the lower ones of its neighbors until none
-/// changes, which takes as many rounds as the longest chain has ranks.
+/// Returns labels of sets that span ranks: each rank replaces its labels by lower ones of its
+/// neighbors until none changes. The number of rounds is the number of ranks in the longest chain.
 std::vector<int64_t> agree_on_labels(MPI_Comm comm, const Neighborhood& near, Sets* sets) {
     const std::size_t n = near.nodes().size();
     std::vector<int64_t> of_root(n), of_node(n);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tracks of charged particles in a synthetic detector: a trained HEPT model maps hits to a space in
-// which those of a particle lie close together, and neighbours there are joined.
+// which hits of a particle are close together, and neighbors in this space are joined.
 //
 // Build, with libsurrogate installed in PREFIX (or in its own build tree, where this program is
 // build/bin/tracking):
@@ -15,13 +15,12 @@
 //     mpirun -n 4 tracking -surrogate_reproducible    the same tracks on any number of ranks
 //     tracking -model ""                              without a surrogate, for comparison
 //     tracking -samples data -hits 3000 -seed 1000 -events 300
-//                                                     data for training (page
-//                                                     tutorials/tracking.md)
+//                                                     data for training (tracking.md)
 //
 // Prints efficiency and fake rate against momentum, and the seconds of the surrogate and of
 // joining.
 //
-// Where to look for the coupling: embedder.cpp (all calls of libsurrogate) and output.cpp (files).
+// The coupling is in embedder.cpp (all calls of libsurrogate) and output.cpp (files).
 #include <cstdio>
 #include <exception>
 #include <stdexcept>
@@ -39,14 +38,15 @@ namespace tracking {
 
 namespace {
 
-/// Seconds since `begin` on the slowest rank.
+/// Returns the seconds since `begin` on the slowest rank.
 double seconds_since(MPI_Comm comm, double begin) {
     double seconds = MPI_Wtime() - begin;
     MPI_Allreduce(MPI_IN_PLACE, &seconds, 1, MPI_DOUBLE, MPI_MAX, comm);
     return seconds;
 }
 
-/// By the surrogate, or by direction if there is none; *result has the reason.
+/// Computes the embedding by the surrogate, or by direction if there is none; *result has the
+/// reason.
 Embedding embed(MPI_Comm comm, const Settings& settings, const std::vector<Hit>& hits,
                 Result* result) {
     if (settings.model.empty()) return embed_by_direction(hits);
@@ -108,13 +108,13 @@ int guarded(MPI_Comm comm, int argc, char** argv) {
             run(comm, settings);
         }
         return 0;
-    } catch (const std::invalid_argument& error) {  // arguments: every rank has the same
+    } catch (const std::invalid_argument& error) {  // invalid arguments are the same on every rank
         tell(error);
         return 2;
     } catch (const Stop& error) {
         tell(error);
         return 1;
-    } catch (const std::exception& error) {  // of this rank: others may wait for it
+    } catch (const std::exception& error) {  // of this rank only: others may wait for it
         std::fprintf(stderr, "tracking, rank %d: %s\n", rank, error.what());
         MPI_Abort(comm, 1);
     }

@@ -10,9 +10,9 @@ namespace tracking {
 
 namespace {
 
-/// Ranks other than this one whose sectors come within the window of an azimuth.
+/// Returns the ranks other than this one whose sectors are within the window of an azimuth.
 std::vector<int> ranks_near(double azimuth, double window_rad, int rank, int n_rank) {
-    constexpr double margin = 1e-9;  // of rounding
+    constexpr double margin = 1e-9;  // for rounding
     const auto sector = [&](double a) {
         return static_cast<int>(
             std::floor((a + std::numbers::pi) / (2 * std::numbers::pi) * n_rank));

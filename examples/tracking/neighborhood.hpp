@@ -9,7 +9,7 @@ namespace tracking {
 
 constexpr std::size_t most_width = 16;
 
-/// Data of a hit that links use.
+/// Data of a hit for links.
 struct Node {
     int64_t id, event;
     double azimuth;
@@ -17,20 +17,21 @@ struct Node {
     float place[most_width];
 };
 
-/// Throws std::invalid_argument: an embedding wider than most_width.
+/// Returns the nodes of hits. Throws std::invalid_argument for an embedding wider than most_width.
 std::vector<Node> nodes_of(const std::vector<Hit>& hits, const Embedding& embedding);
 
-/// This rank's nodes, copies of those near its sector behind them, and who has copies of whose.
+/// This rank's nodes, followed by copies of nodes near its sector, and the lists of copies on other
+/// ranks.
 class Neighborhood {
 public:
-    /// own: of this rank's sector. Copies are of nodes of other sectors, not more than window_rad
-    /// away. Collective.
+    /// own: nodes of this rank's sector. Copies are nodes of other sectors, not more than
+    /// window_rad away. Collective.
     Neighborhood(MPI_Comm comm, std::vector<Node> own, double window_rad);
 
     const std::vector<Node>& nodes() const { return nodes_; }
     std::size_t n_own() const { return n_own_; }
 
-    /// Values of the copies, from those who own them. Collective.
+    /// Returns the values of the copies, from their owner ranks. Collective.
     template <class Value>
     std::vector<Value> of_copies(const std::vector<Value>& values) const {
         return exchange_rows(comm_, picked(values));

@@ -18,7 +18,7 @@ void add_place(const Hit& hit, std::vector<double>* places) {
     places->push_back(hit.z);
 }
 
-/// A series of one step. Errors of any rank are thrown on all.
+/// Writes a series of one step. Errors of any rank are thrown on all ranks.
 void write_series(MPI_Comm comm, const std::string& path, const surrogate_mesh& mesh,
                   const std::vector<surrogate_series_field>& fields) {
     const int rank = rank_of(comm), size = size_of(comm);
@@ -45,7 +45,7 @@ void make_directory(MPI_Comm comm, const std::string& directory) {
     if (rank_of(comm) == 0) std::filesystem::create_directories(directory, error);
     int failed = error ? 1 : 0;
     MPI_Bcast(&failed, 1, MPI_INT, 0, comm);
-    if (failed) throw Stop("-output " + directory + ": the directory cannot be made");
+    if (failed) throw Stop("-output " + directory + ": cannot create the directory");
 }
 
 void write_hits(MPI_Comm comm, const std::string& directory, const std::vector<Hit>& hits,

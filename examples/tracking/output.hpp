@@ -8,16 +8,16 @@
 
 namespace tracking {
 
-/// Makes the directory of -output. Collective. Throws Stop on all ranks: it cannot be made.
+/// Creates the directory of -output. Collective. Throws Stop on all ranks if this fails.
 void make_directory(MPI_Comm comm, const std::string& directory);
 
-/// DIR/hits.pvd: points, a piece a rank, with event, particle, track (labels of join()), layer and
-/// momentum. Collective.
+/// Writes DIR/hits.pvd: points, one piece per rank, with event, particle, track (labels of join()),
+/// layer and momentum. Collective.
 void write_hits(MPI_Comm comm, const std::string& directory, const std::vector<Hit>& hits,
                 const std::vector<int64_t>& labels);
 
-/// DIR/tracks.pvd: polylines from hit to hit, a piece a rank, with event, momentum, number of hits
-/// and whether the track is matched. Collective.
+/// Writes DIR/tracks.pvd: polylines from hit to hit, one piece per rank, with event, momentum,
+/// number of hits and whether the track is matched. Collective.
 void write_tracks(MPI_Comm comm, const std::string& directory, const std::vector<Track>& tracks);
 
 }  // namespace tracking

@@ -13,8 +13,8 @@ namespace tracking {
 
 namespace {
 
-constexpr int64_t n_pixel = 640;   // of a side
-constexpr double half_mm = 335;    // of a side: the detector and a margin
+constexpr int64_t n_pixel = 640;   // per side
+constexpr double half_mm = 335;    // per side: the detector and a margin
 constexpr double nothing = -1e30;  // below all logarithms
 
 class Canvas {
@@ -31,7 +31,7 @@ public:
         }
     }
 
-    /// On rank 0: what all ranks have drawn. Pixels that nobody has drawn are NaN.
+    /// Combines the drawings of all ranks on rank 0. Pixels that no rank has drawn are NaN.
     void reduce(MPI_Comm comm) {
         const int rank = rank_of(comm);
         MPI_Reduce(rank == 0 ? MPI_IN_PLACE : pixel_.data(), pixel_.data(), int(pixel_.size()),
@@ -62,8 +62,8 @@ private:
 void write_panels(const std::string& path, const Canvas& particles, const Canvas& candidates) {
     std::vector<surrogate_png_panel> panels;
     std::vector<surrogate_png_label> labels;
-    for (const auto& [canvas, title] : {std::pair(&particles, "particles that are to be found"),
-                                        std::pair(&candidates, "tracks that were found")}) {
+    for (const auto& [canvas, title] :
+         {std::pair(&particles, "particles to be found"), std::pair(&candidates, "tracks found")}) {
         panels.push_back(
             surrogate::panel(surrogate::grid_values(canvas->pixels().data(), n_pixel, n_pixel),
                              std::log10(0.3), std::log10(10), SURROGATE_COLOR_ON_WHITE));

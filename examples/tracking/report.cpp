@@ -20,9 +20,10 @@ void print_head(MPI_Comm comm, const Settings& settings, const Result& r) {
     if (r.has_surrogate)
         std::printf("Surrogate: %s\n  %s\n", settings.model.c_str(), r.how.c_str());
     if (!r.problem.empty()) std::printf("surrogate not available: %s\n", r.problem.c_str());
-    if (!r.has_surrogate) std::printf("Hits are joined by the direction in which they are seen.\n");
+    if (!r.has_surrogate)
+        std::printf("Hits are joined by their direction from the middle of the detector.\n");
     if (r.share_outside > 0.01)
-        std::printf("%.0f %% of the hits lie outside the training data\n", 100 * r.share_outside);
+        std::printf("%.0f %% of the hits are outside the training data\n", 100 * r.share_outside);
 }
 
 void print_row(const char* range, int64_t n_particle, int64_t n_found, int64_t n_candidate,
@@ -60,7 +61,7 @@ void print_result(MPI_Comm comm, const Settings& settings, const Result& r) {
     if (rank_of(comm) != 0) return;
     print_head(comm, settings, r);
     print_table(r.score);
-    std::printf("\ntracks %016llx: which hits are joined, at radius %g\n",
+    std::printf("\ntracks %016llx: hash of the groups of joined hits, at radius %g\n",
                 static_cast<unsigned long long>(r.fingerprint), r.radius);
     if (r.has_surrogate)
         std::printf("seconds: plan %.3f, surrogate %.3f, joining %.3f\n", r.seconds_plan,

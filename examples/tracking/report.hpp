@@ -8,12 +8,12 @@
 
 namespace tracking {
 
-/// Results of a run. Seconds are the slowest rank's.
+/// Results of a run. Seconds are maxima over the ranks.
 struct Result {
     int64_t n_hit = 0;
     bool has_surrogate = false;
-    std::string problem;  ///< why there is no surrogate, if one was asked for
-    std::string how;      ///< how its plan computes
+    std::string problem;  ///< reason why a requested surrogate is not available
+    std::string how;      ///< backend of its plan
     double radius = 0;
     double share_outside = 0;
     double seconds_plan = 0, seconds_surrogate = 0, seconds_join = 0;
@@ -21,7 +21,7 @@ struct Result {
     uint64_t fingerprint = 0;
 };
 
-/// Printed by rank 0.
+/// Prints the result on rank 0.
 void print_result(MPI_Comm comm, const Settings& settings, const Result& result);
 
 }  // namespace tracking

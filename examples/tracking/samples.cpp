@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t n_column = 14;
 
-/// The head of a .npy file of version 1.0, a multiple of 64 bytes.
+/// Returns the header of a .npy file of version 1.0, a multiple of 64 bytes.
 std::string npy_head(std::size_t n_row) {
     std::string text = "{'descr': '<f8', 'fortran_order': False, 'shape': (" +
                        std::to_string(n_row) + ", " + std::to_string(n_column) + "), }";
@@ -44,7 +44,7 @@ bool write_file(const std::string& path, const std::vector<Hit>& hits) {
 
 void write_samples(MPI_Comm comm, const Settings& settings) {
     const int rank = rank_of(comm);
-    std::error_code ignored;  // the file that cannot be written then is the error
+    std::error_code ignored;  // the error is reported for the file that cannot be written then
     if (rank == 0) std::filesystem::create_directories(settings.samples, ignored);
     for (int64_t event = 0; event < settings.n_event; ++event) {
         const uint64_t seed = settings.seed + uint64_t(event);

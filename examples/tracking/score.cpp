@@ -7,7 +7,7 @@ namespace tracking {
 
 namespace {
 
-/// The momentum that the particle of a matched track has.
+/// Returns the true momentum of the particle of a matched track.
 double true_momentum(const Track& track) {
     const auto hit = std::find_if(track.hits.begin(), track.hits.end(),
                                   [&](const Hit& h) { return h.particle == track.particle; });

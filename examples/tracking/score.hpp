@@ -8,7 +8,7 @@
 
 namespace tracking {
 
-/// Ranges of momentum (GeV), each up to the next; the last one has no end.
+/// Ranges of momentum (GeV), each up to the next; the last one is unbounded.
 constexpr std::array<double, 6> momentum_bins = {0.3, 0.4, 0.6, 0.9, 1.5, 3};
 std::size_t bin_of(double momentum);
 
@@ -21,7 +21,8 @@ struct Score {
     Counts n_fake{};       ///< of those: matched with no particle
 };
 
-/// candidates: of collect(), with the labels of join(); particles: with the true ones. Collective.
+/// Computes the score. candidates: of collect(), with the labels of join(); particles: with the
+/// true ones. Collective.
 Score score_of(MPI_Comm comm, const std::vector<Track>& candidates,
                const std::vector<Track>& particles);
 

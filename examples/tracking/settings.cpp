@@ -31,9 +31,9 @@ std::function<void(const std::string&)> number(const char* flag, Number least, N
         const auto [stop, error] = std::from_chars(text.data(), end, value);
         if (error != std::errc() || stop != end || text.empty() ||
             !(value >= least && value <= most))
-            throw std::invalid_argument(std::string(flag) + " " + (text.empty() ? "''" : text) +
-                                        ": a number from " + text_of(double(least)) + " to " +
-                                        text_of(double(most)) + " is expected");
+            throw std::invalid_argument(std::string(flag) + " is " + (text.empty() ? "''" : text) +
+                                        ", expected a number from " + text_of(double(least)) +
+                                        " to " + text_of(double(most)));
         *result = value;
     };
 }
@@ -45,32 +45,32 @@ std::function<void(const std::string&)> text_in(std::string* value) {
 std::vector<Option> options(Settings* s) {
     EventShape& e = s->shape;
     return {
-        {"-hits", "N", "about so many hits in an event (default 3000)",
+        {"-hits", "N", "approximate number of hits in an event (default 3000)",
          number<int64_t>("-hits", 100, 100000000, &e.n_hit)},
-        {"-events", "K", "so many events at once (default 1)",
+        {"-events", "K", "number of simultaneous events (default 1)",
          number<int64_t>("-events", 1, 100000, &s->n_event)},
-        {"-seed", "S", "of the first event (default 1); the next ones follow",
+        {"-seed", "S", "seed of the first event (default 1); further events use the next seeds",
          number<uint64_t>("-seed", 0, 1000000000, &s->seed)},
         {"-pileup", "M", "collisions beside the first one, spread along the beam (default 0)",
          [&e](const std::string& text) {
              number<int64_t>("-pileup", 0, 100000, &e.n_collision)(text);
              ++e.n_collision;
          }},
-        {"-noise", "X", "share of the hits that belong to no particle (default 0.05)",
+        {"-noise", "X", "fraction of the hits that belong to no particle (default 0.05)",
          number<double>("-noise", 0, 0.9, &e.noise)},
-        {"-efficiency", "X", "of a sensor that a particle crosses (default 0.98)",
+        {"-efficiency", "X", "efficiency of a sensor that a particle crosses (default 0.98)",
          number<double>("-efficiency", 0.1, 1, &e.efficiency)},
         {"-model", "FILE", "model file of the surrogate; \"\": hits are joined by their direction",
          text_in(&s->model)},
         {"-radius", "R", "hits that are nearer in the embedding are joined",
          number<double>("-radius", 1e-6, 1e6, &s->radius)},
-        {"-surrogate_reproducible", "", "the same bits of the embedding on any number of ranks",
+        {"-surrogate_reproducible", "", "bitwise identical embedding on any number of ranks",
          [=](const std::string&) { s->is_reproducible = true; }},
         {"-output", "DIR", "hits.pvd and tracks.pvd for ParaView, and tracks.png",
          text_in(&s->output)},
-        {"-samples", "DIR", "writes the events as .npy files to train on, and does nothing else",
+        {"-samples", "DIR", "write the events as .npy files for training, and nothing else",
          text_in(&s->samples)},
-        {"-help", "", "prints this", [=](const std::string&) { s->asks_for_help = true; }},
+        {"-help", "", "print this help", [=](const std::string&) { s->asks_for_help = true; }},
     };
 }
 
@@ -86,13 +86,13 @@ Settings Settings::read(const std::vector<std::string>& arguments) {
         });
         if (found == known.end())
             throw std::invalid_argument("unknown option '" + arguments[i] +
-                                        "'; -help lists what there is");
+                                        "'; -help lists the options");
         if (!found->value.empty() && i + 1 == arguments.size())
             throw std::invalid_argument(found->flag + " needs a value: " + found->text);
         found->read(found->value.empty() ? "" : arguments[++i]);
     }
     if (settings.shape.n_hit > 100000000 / settings.n_event)
-        throw std::invalid_argument("-hits times -events: at most 100,000,000 hits");
+        throw std::invalid_argument("-hits times -events must be at most 100,000,000");
     return settings;
 }
 

@@ -16,13 +16,13 @@ struct Settings {
     int64_t n_event = 1;
     uint64_t seed = 1;  ///< of the first event; the next ones follow
     std::string model;  ///< file of the surrogate; "": without one
-    double radius = 0;  ///< in the embedding; 0: the default of what embeds
+    double radius = 0;  ///< in the embedding; 0: the default of the embedding
     bool is_reproducible = false;
     std::string output;   ///< directory; "": no files
-    std::string samples;  ///< directory of events to train on; then nothing else is done
+    std::string samples;  ///< directory of events to train on; then the program only writes them
 
-    /// Reads the arguments behind the program's name. Throws std::invalid_argument: an option that
-    /// is not there, a value out of its range.
+    /// Reads the arguments after the program's name. Throws std::invalid_argument for an unknown
+    /// option or a value out of its range.
     static Settings read(const std::vector<std::string>& arguments);
     /// Returns the text of -help.
     static std::string help();

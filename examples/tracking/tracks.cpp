@@ -17,7 +17,7 @@ struct Labelled {
     Hit hit;
 };
 
-/// By label, then from the middle outwards.
+/// Compares by label, then from the middle outwards.
 bool is_before(const Labelled& a, const Labelled& b) {
     const auto key = [](const Labelled& l) {
         return std::tuple(l.label, std::hypot(l.hit.radius, l.hit.z), l.hit.id);
@@ -59,8 +59,8 @@ std::vector<int64_t> true_labels(const std::vector<Hit>& hits) {
 }
 
 double fitted_momentum(const std::vector<Hit>& hits) {
-    // In u = x / r^2, v = y / r^2 a circle through the beam is a line, half as far from the origin
-    // as its curvature says. An error of x there is one of x / r^2, hence the weights.
+    // In u = x / r^2, v = y / r^2 a circle through the beam is a line whose distance from the
+    // origin is half the curvature. An error of x becomes an error of x / r^2, hence the weights.
     double w = 0, u = 0, v = 0, uu = 0, uv = 0, vv = 0;
     for (const Hit& hit : hits) {
         const double weight = std::pow(hit.radius, 4);
@@ -79,7 +79,7 @@ double fitted_momentum(const std::vector<Hit>& hits) {
     }
     const double along = 0.5 * std::atan2(2 * uv, uu - vv);  // direction of the line
     const double distance = std::abs(v * std::cos(along) - u * std::sin(along));
-    constexpr double most_momentum = 1000;  // GeV; straight within what sensors resolve
+    constexpr double most_momentum = 1000;  // GeV; straight within the resolution of the sensors
     return distance > 0 ? std::min(most_momentum, momentum_of(2 * distance)) : most_momentum;
 }
 

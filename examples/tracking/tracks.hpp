@@ -7,34 +7,34 @@
 
 namespace tracking {
 
-/// Particles and candidates with fewer hits do not count.
+/// Particles and candidates with fewer hits are not counted.
 constexpr std::size_t least_hits = 4;
 
-/// Hits that belong together, from the middle outwards.
+/// Hits of one particle or candidate, from the middle outwards.
 struct Track {
     int64_t label = 0;
     std::vector<Hit> hits;
     double momentum = 0;    ///< across the beam, GeV: of the circle through beam and hits
-    int64_t particle = -1;  ///< the one that it is matched with; -1: a fake
+    int64_t particle = -1;  ///< the matched particle; -1: a fake
 };
 
-/// Tracks of hits with the same label, of least_hits hits or more; each lies on one rank, whatever
-/// rank its hits are on, ordered by label. labels [hits]; hits of label -1 are left out.
+/// Returns tracks of hits with the same label, of least_hits hits or more. Each is on one rank, for
+/// any distribution of its hits, ordered by label. labels [hits]; hits of label -1 are left out.
 /// Collective.
 std::vector<Track> collect(MPI_Comm comm, const std::vector<Hit>& hits,
                            const std::vector<int64_t>& labels);
 
-/// Labels of a perfect reconstruction: the particle of each hit, -1 for noise.
+/// Returns the labels of a perfect reconstruction: the particle of each hit, -1 for noise.
 std::vector<int64_t> true_labels(const std::vector<Hit>& hits);
 
-/// Momentum (GeV) of the circle through the beam and as near as it can to the hits.
+/// Returns the momentum (GeV) of the circle through the beam that fits the hits best.
 double fitted_momentum(const std::vector<Hit>& hits);
 
-/// The particle that has more than half of the hits, more than half of whose hits these are (double
-/// majority), and that has least_hits; -1 if there is none.
+/// Returns the particle to which more than half of these hits belong, if they are more than half of
+/// the particle's hits (double majority) and it has least_hits; -1 if there is none.
 int64_t matched_particle(const std::vector<Hit>& hits);
 
-/// A number that stands for which hits are joined; the same on any number of ranks. Collective.
+/// Returns a hash of the groups of joined hits; the same on any number of ranks. Collective.
 uint64_t fingerprint(MPI_Comm comm, const std::vector<Hit>& hits,
                      const std::vector<int64_t>& labels);
 

@@ -6,6 +6,7 @@
 
 namespace surrogate::kernels {
 
+/// Activation f(u) of a channel.
 /// identity: u
 /// gelu: u/2 (1 + erf(u / sqrt(2)))   PyTorch's GELU
 /// gelu_tanh: u/2 (1 + tanh(sqrt(2/pi) (u + 0.044715 u^3)))   PyTorch's GELU(approximate="tanh")
@@ -14,18 +15,18 @@ namespace surrogate::kernels {
 /// tanh: (1 - exp(-2 u)) / (1 + exp(-2 u))
 enum class Activation { identity, gelu_tanh, silu, gelu, relu, tanh };
 
-/// y(c, i) = f(x(c, i)).  x, y (n_channel, n_point) tiles; y may be x itself, no other overlap.
-/// float: relative error at most 1e-6 of max(|u|, |f|), the same bits on every vector level. double
-/// (ref): libm. Source: specs of FLARE, section 2, and HEPT, section 1; Hendrycks and Gimpel,
-/// arXiv:1606.08415.
+/// Computes y(c, i) = f(x(c, i)). x and y are (n_channel, n_point) tiles; y may be x itself, other
+/// overlap is not allowed. float: relative error at most 1e-6 of max(|u|, |f|), bitwise identical
+/// on every SIMD instruction set. double (ref): libm. Source: specs of FLARE, section 2, and HEPT,
+/// section 1; Hendrycks and Gimpel, arXiv:1606.08415.
 template <class T>
 void activate(const Queue& queue, Activation kind, Tile<const T> x, Tile<T> y);
 
-/// dx(c, i) = dy(c, i) f'(x(c, i)), with x the argument of f; f'(0) of relu is 0.
-///   x, dy, dx (n_channel, n_point) tiles; dx may be dy or x itself, no other overlap
-/// float: error of f' at most 1e-6 (|f'| <= 1.13), the same bits on every vector level. double
-/// (ref): libm. Of tanh, f' keeps its digits down to 2^-122. Source: specs of FLARE, section 2, and
-/// HEPT, section 1.
+/// Computes dx(c, i) = dy(c, i) f'(x(c, i)), with x the argument of f; f'(0) of relu is 0.
+///   x, dy, dx  (n_channel, n_point) tiles; dx may be dy or x itself, no other overlap
+/// float: error of f' at most 1e-6 (|f'| <= 1.13), bitwise identical on every SIMD instruction set.
+/// double (ref): libm. For tanh, f' keeps its digits down to 2^-122. Source: specs of FLARE,
+/// section 2, and HEPT, section 1.
 template <class T>
 void activate_backward(const Queue& queue, Activation kind, Tile<const T> x, Tile<const T> dy,
                        Tile<T> dx);

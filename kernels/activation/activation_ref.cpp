@@ -7,8 +7,8 @@
 namespace surrogate::kernels::ref {
 namespace {
 
-/// The argument of tanh is cubic and would overflow for large u; beyond 100 tanh is +-1 in every
-/// precision.
+/// Returns gelu_tanh(u). The argument of tanh is cubic and would overflow for large u; beyond 100
+/// tanh is +-1 in every precision.
 template <class T>
 T gelu_tanh(T u) {
     const T root_two_over_pi = T(0.7978845608028654), cubic = T(0.044715);
@@ -16,13 +16,13 @@ T gelu_tanh(T u) {
     return u / 2 * (1 + std::tanh(root_two_over_pi * (c + cubic * c * c * c)));
 }
 
-/// erfc keeps the digits of small results for negative u.
+/// Returns gelu(u). erfc keeps the digits of small results for negative u.
 template <class T>
 T gelu(T u) {
     return u / 2 * std::erfc(-u * T(0.70710678118654752));
 }
 
-/// Two forms of the same function, so that the exponential never overflows.
+/// Returns silu(u). Two forms of the same function keep the exponential from overflowing.
 template <class T>
 T silu(T u) {
     const T e = std::exp(-std::abs(u));
@@ -42,7 +42,8 @@ T value(Activation kind, T u) {
     return u;
 }
 
-/// Beyond 10, 1 - tanh is below 2^-125. 1 - tanh^2 = 1 / cosh^2 keeps its digits.
+/// Returns the derivative of gelu_tanh. Beyond 10, 1 - tanh is below 2^-125. 1 - tanh^2 = 1 /
+/// cosh^2 keeps its digits.
 template <class T>
 T gelu_tanh_slope(T u) {
     const T root_two_over_pi = T(0.7978845608028654), cubic = T(0.044715);
@@ -52,7 +53,7 @@ T gelu_tanh_slope(T u) {
     return (1 + std::tanh(z)) / 2 + c / 2 * slope / (std::cosh(z) * std::cosh(z));
 }
 
-/// P(u) + u p(u), with p the normal density; beyond 100, p is 0 in every precision.
+/// Returns P(u) + u p(u), with p the normal density; beyond 100, p is 0 in every precision.
 template <class T>
 T gelu_slope(T u) {
     const T c = std::clamp(u, T(-100), T(100));
@@ -60,7 +61,7 @@ T gelu_slope(T u) {
     return std::erfc(-c * T(0.70710678118654752)) / 2 + c * density;
 }
 
-/// s (1 + u (1 - s)) with s = 1 / (1 + exp(-u)).
+/// Returns s (1 + u (1 - s)) with s = 1 / (1 + exp(-u)).
 template <class T>
 T silu_slope(T u) {
     const T e = std::exp(-std::abs(u));
@@ -68,7 +69,7 @@ T silu_slope(T u) {
     return s + u * e / ((1 + e) * (1 + e));
 }
 
-/// 1 - tanh^2 = 4 e / (1 + e)^2 with e = exp(-2 |u|) keeps its digits.
+/// Returns 1 - tanh^2 = 4 e / (1 + e)^2 with e = exp(-2 |u|), which keeps its digits.
 template <class T>
 T tanh_slope(T u) {
     const T e = std::exp(-2 * std::min(std::abs(u), T(400)));

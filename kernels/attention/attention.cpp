@@ -9,7 +9,7 @@
 namespace surrogate::kernels {
 namespace {
 
-/// Below every score, with room to subtract from it without overflow.
+/// A value below every score, from which a score can be subtracted without overflow.
 template <class T>
 constexpr T lowest_score = std::numeric_limits<T>::lowest() / 16 * 15;
 
@@ -32,7 +32,7 @@ void attend(const Queue& queue, const Heads& heads, Tile<const T> q, Tile<const 
 }
 
 int64_t attend_scratch(const Heads&) {
-    // Backward keeps p and ds of 128 rows, for two vectors of lanes.
+    // The backward pass keeps p and ds of 128 rows, for two vectors of lanes.
     return 2 * 2 * lane_count * 128;
 }
 
@@ -41,7 +41,7 @@ void finish(const Queue&, SoftmaxState<T> state, Tile<T> y) {
     const int64_t n_dim = state.heads.n_value_dim, n_query = y.shape[1];
     T inverse[tile_points];
     for (int64_t h = 0; h < state.heads.n_head; ++h) {
-        // Without keys the sum and all values are 0.
+        // Without keys, the sum and all values are 0.
         for (int64_t i = 0; i < n_query; ++i)
             inverse[i] = 1 / (state.sum(h)[i] == 0 ? T(1) : state.sum(h)[i]);
         for (int64_t c = 0; c < n_dim; ++c) {

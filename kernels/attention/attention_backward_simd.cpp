@@ -16,20 +16,21 @@ namespace {
 
 constexpr float ln_2 = 0.6931471806f;
 
-/// Logarithms of sums, the lowest scores beside them that count, and delta: (n_lane) each where
-/// lanes are queries, (n_row) where rows are.
+/// Statistics of the queries: logarithms of sums, lower limits of the scores beside them, and
+/// delta. Each is (n_lane) if lanes are queries, (n_row) if rows are queries.
 struct OfQueries {
     const float *log_sum, *lowest, *delta;
 };
 
-/// The same of one row and vector of lanes.
+/// Statistics of one row and one vector of lanes.
 template <bool lanes_are_queries>
 HWY_INLINE Vector element(const float* of, int64_t r, int j) {
     return lanes_are_queries ? load(of + j * width) : broadcast(of[r]);
 }
 
-/// log_sum - log2(w) and what is lowest beside it, (n) each; all have room for whole vectors. The
-/// weight of keys counts as part of their scores, so that powers are never above 1.
+/// Writes log_sum - log2(w) and the lower limit of scores beside it, (n) each; both buffers are
+/// padded to whole vectors. The weight of keys counts as part of their scores, so that powers are
+/// never above 1.
 void shift_sums(const float* log_sum, int64_t n, float log_weight, float* shifted, float* lowest) {
     for (int64_t i = 0; i < n; i += width) {
         const Vector sum = hn::Sub(load(log_sum + i), broadcast(log_weight));
@@ -38,7 +39,7 @@ void shift_sums(const float* log_sum, int64_t n, float log_weight, float* shifte
     }
 }
 
-/// The two factors of both products: scores are <a, b>, gradients of weights <da, db>.
+/// The two factors of both products: scores are <a, b>, gradients of weights are <da, db>.
 struct Factors {
     Rows a, da;  // (n_dim, lanes)
     Rows b, db;  // (n_dim, rows)
@@ -48,7 +49,7 @@ struct Factors {
     }
 };
 
-/// Scores of n_row rows.
+/// Computes the scores of n_row rows.
 template <int n_row, int n_vector, bool is_biased>
 HWY_NOINLINE void score_rows(Rows a, Rows b, const Bias& bias, float* scores) {
     Vector sum[n_row][n_vector];
@@ -61,8 +62,8 @@ HWY_NOINLINE void score_rows(Rows a, Rows b, const Bias& bias, float* scores) {
     }
 }
 
-/// Scores of n_row rows become p = 2^(s - log_sum). Scores of lanes in the padding are garbage:
-/// whatever they are, p stays within 2^-125 and 1.
+/// Replaces the scores of n_row rows by p = 2^(s - log_sum). Scores of lanes in the padding are
+/// arbitrary; p stays within 2^-125 and 1 for any score.
 template <int n_row, int n_vector, bool lanes_are_queries>
 HWY_INLINE void weigh_rows_again(const OfQueries& of, int64_t row, float* scores) {
     constexpr int n = n_row * n_vector;
@@ -90,7 +91,7 @@ HWY_NOINLINE void weigh_again(const OfQueries& of, int64_t n, float* scores) {
         weigh_rows_again<1, n_vector, lanes_are_queries>(of, r, scores + r * n_vector * width);
 }
 
-/// ds = p (<da, db> - delta) of n_row rows.
+/// Computes ds = p (<da, db> - delta) of n_row rows.
 template <int n_row, int n_vector, bool lanes_are_queries>
 HWY_NOINLINE void slope_rows(Rows da, Rows db, const OfQueries& of, int64_t row, const float* p,
                              float* ds) {
@@ -112,7 +113,7 @@ HWY_NOINLINE void slope_rows(Rows da, Rows db, const OfQueries& of, int64_t row,
     }
 }
 
-/// p and ds (n, lanes) of n rows.
+/// Computes p and ds (n, lanes) of n rows.
 template <int n_vector, bool lanes_are_queries>
 void find_slopes(const Factors& factors, int64_t n, const OfQueries& of, const Bias& bias, float* p,
                  float* ds) {
@@ -130,8 +131,8 @@ void find_slopes(const Factors& factors, int64_t n, const OfQueries& of, const B
     });
 }
 
-/// sum over n keys and the first n_query lanes of ds distance: along keys in float, lanes in
-/// double, both in order.
+/// Returns the sum over n keys and the first n_query lanes of ds distance. It is added along keys
+/// in float, along lanes in double, both in order.
 template <int n_vector>
 double factor_gradient(const float* ds, const Bias& bias, int64_t n, int64_t n_query) {
     constexpr int64_t n_lane = n_vector * width;

@@ -7,7 +7,7 @@
 namespace surrogate::kernels::ref {
 namespace {
 
-/// s of one query and one key of head h.
+/// Returns the score s of one query and one key of head h.
 template <class T>
 T score(const Heads& heads, int64_t h, Tile<const T> q, int64_t i, Tile<const T> k, int64_t j,
         T added) {
@@ -70,7 +70,7 @@ void attend_delta(const Heads& heads, Tile<const T> y, Tile<const T> dy, Tile<T>
 
 namespace {
 
-/// p and ds of query i and key j of head h; added: what is added to their score.
+/// Computes p and ds of query i and key j of head h; `added` is added to their score.
 template <class T>
 struct Pair {
     Pair(const Heads& heads, int64_t h, const AttendGradient<T>& of, int64_t i, Tile<const T> k,

@@ -14,7 +14,7 @@ HWY_BEFORE_NAMESPACE();
 namespace surrogate::kernels::HWY_NAMESPACE {
 namespace {
 
-/// Returns whether all |x| < 2^50, padding included: scores of such numbers neither overflow nor
+/// Returns true if all |x| < 2^50, padding included. Scores of such numbers neither overflow nor
 /// are NaN.
 bool are_moderate(Tile<const float> x) {
     auto largest = hn::Zero(Bits());
@@ -22,7 +22,8 @@ bool are_moderate(Tile<const float> x) {
         const float* row = x.data + c * x.stride[0];
         for (int64_t i = 0; i < round_up(x.shape[1], lane_count); i += width) {
             const auto size = hn::BitCast(Bits(), hn::Abs(load(row + i)));
-            largest = hn::Max(size, largest);  // as integers, a NaN is larger than any number
+            largest = hn::Max(size, largest);  // compared as integers, a NaN is larger than any
+                                               // number
         }
     }
     const auto limit = hn::BitCast(Bits(), broadcast(0x1p50f));
@@ -38,14 +39,15 @@ bool has_moderate_scores(const Heads& heads, Tile<const float> q, Tile<const flo
     return are_moderate(bias.distance);
 }
 
-/// Over the keys of a block: the largest score, and where scores may be none 0, or NaN if one is.
-/// The exponential alone would not carry every NaN on (flare.md).
+/// Extent of the scores over the keys of a block: the largest score, and, if scores may be NaN, a
+/// taint that is 0, or NaN if a score is NaN. The exponential alone would not propagate every NaN
+/// (flare.md).
 template <int n_vector>
 struct Extent {
     Vector maximum[n_vector], taint[n_vector];
 };
 
-/// S(j, lane) of n_key keys for n_lane queries.
+/// Computes S(j, lane) of n_key keys for n_lane queries.
 template <int n_key, int n_vector, bool is_biased, bool is_careful>
 HWY_NOINLINE void score_block(Rows q, const float* k, int64_t k_row, const Bias& bias,
                               float* scores, Extent<n_vector>& extent) {
@@ -57,14 +59,14 @@ HWY_NOINLINE void score_block(Rows q, const float* k, int64_t k_row, const Bias&
 #pragma GCC unroll 2
         for (int j = 0; j < n_vector; ++j) {
             store(sum[r][j], scores + (r * n_vector + j) * width);
-            extent.maximum[j] = at_least(sum[r][j], extent.maximum[j]);  // NaN is no maximum
+            extent.maximum[j] = at_least(sum[r][j], extent.maximum[j]);  // a NaN is not a maximum
             if constexpr (is_careful)
                 extent.taint[j] = mul_add(sum[r][j], broadcast(0.0f), extent.taint[j]);
         }
     }
 }
 
-/// `maximum` is raised, `taint` set.
+/// Computes all scores; raises `maximum` and sets `taint`.
 template <int n_vector, bool is_biased, bool is_careful>
 HWY_NOINLINE void score_keys(Rows q, Rows k, int64_t n_key, const Bias& bias, float* scores,
                              float* maximum, float* taint) {
@@ -83,7 +85,7 @@ HWY_NOINLINE void score_keys(Rows q, Rows k, int64_t n_key, const Bias& bias, fl
     }
 }
 
-/// Softmax under way of n_lane queries of one head.
+/// Running softmax of n_lane queries of one head.
 struct Lanes {
     float *maximum, *sum, *value;
 };
@@ -136,7 +138,7 @@ void log_sums(SoftmaxState<float> state, Tile<float> log_sum) {
         for (int64_t i = 0; i < round_up(log_sum.shape[1], lane_count); i += width) {
             const Vector sum = load(state.sum(h) + i);
             const Vector log = log_two(hn::IfThenElse(hn::Gt(sum, zero), sum, one));
-            // A NaN in the sum stays.
+            // A NaN in the sum is kept.
             const Vector taint = hn::Mul(sum, zero);
             store(hn::Add(hn::Add(load(state.maximum(h) + i), log), taint), to + i);
         }

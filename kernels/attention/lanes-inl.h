@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Products of vector lanes with rows of channels: the two micro-steps that attention consists of,
-// forward and backward. Compiled once per vector level. Lanes are queries or keys; what they are
-// multiplied by is broadcast.
+// Products of vector lanes with rows of channels: the two micro-steps of attention, in the forward
+// and the backward pass. This file is compiled once per SIMD instruction set. Lanes are queries or
+// keys; the other factor is broadcast.
 #if defined(SURROGATE_LANES_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef SURROGATE_LANES_INL_H_
 #undef SURROGATE_LANES_INL_H_
@@ -18,8 +18,9 @@
 HWY_BEFORE_NAMESPACE();
 namespace surrogate::kernels::HWY_NAMESPACE {
 
-/// Vectors of lanes that go together: two where a machine has vectors at all, so that twelve sums
-/// are under way. With AVX-512 that are 32 lanes, and a rest of 16 goes alone.
+/// Number of vectors of lanes that are processed together: two on machines with vectors, so that
+/// twelve sums are in flight. With AVX-512 this gives 32 lanes, and a rest of 16 is processed
+/// alone.
 constexpr int most_vectors = width == 1 ? 1 : 2;
 
 /// Calls body(lane, vectors) for groups of lanes; vectors is a constant of the compiler.
@@ -31,7 +32,7 @@ HWY_INLINE void for_lanes(int64_t n, const Body& body) {
     for (; lane < n; lane += width) body(lane, std::integral_constant<int, 1>());
 }
 
-/// Rows of channels, all columns of which have one distance.
+/// Rows of channels whose columns all have one stride.
 struct Rows {
     const float* data;
     int64_t row, n_dim;
@@ -39,13 +40,13 @@ struct Rows {
     Rows from(int64_t column) const { return {data + column, row, n_dim}; }
 };
 
-/// Channels of head h.
+/// Returns the rows of channels of head h.
 inline Rows rows_of_head(Tile<const float> tile, int64_t h, int64_t n_dim) {
     return {tile.data + h * n_dim * tile.stride[0], tile.stride[0], n_dim};
 }
 
-/// Term added to scores of one head: factor * distance(r, lane), in front of their sums. Null
-/// distance: nothing.
+/// Bias of the scores of one head: factor * distance(r, lane), added before the products. Null
+/// distance: no bias.
 struct Bias {
     float factor;
     const float* distance;
@@ -61,14 +62,14 @@ inline Bias bias_of_head(const DistanceBias<float>& bias, int64_t h) {
     return {bias.factor[h], bias.distance.data, bias.distance.stride[0]};
 }
 
-/// sum(r, lane) + sum_c lanes(c, lane) b(c, r) for n_row columns of b, in order of c.
+/// Computes sum(r, lane) + sum_c lanes(c, lane) b(c, r) for n_row columns of b, in order of c.
 template <int n_row, int n_vector>
 HWY_INLINE void add_products(Rows lanes, const float* b, int64_t b_row,
                              Vector (&sum)[n_row][n_vector]) {
     const float* a = lanes.data;
 #pragma GCC unroll 4
     for (int64_t c = 0; c < lanes.n_dim; ++c, a += lanes.row, b += b_row) {
-        hwy::Prefetch(b + lane_count);  // the next cache line: other columns of this channel
+        hwy::Prefetch(b + lane_count);  // next cache line: other columns of this channel
         Vector point[n_vector];
 #pragma GCC unroll 2
         for (int j = 0; j < n_vector; ++j) point[j] = load(a + j * width);
@@ -81,7 +82,7 @@ HWY_INLINE void add_products(Rows lanes, const float* b, int64_t b_row,
     }
 }
 
-/// Sums of scores at their start.
+/// Sets the sums of scores to their initial values.
 template <bool is_biased, int n_row, int n_vector>
 HWY_INLINE void start_scores(const Bias& bias, Vector (&sum)[n_row][n_vector]) {
 #pragma GCC unroll 8
@@ -94,7 +95,7 @@ HWY_INLINE void start_scores(const Bias& bias, Vector (&sum)[n_row][n_vector]) {
     }
 }
 
-/// Result of gather(), from the sums and the earlier values:
+/// Target of gather(), which combines new sums with the stored values:
 /// value(c, lane) = rescale(lane) value(c, lane) + w sum(c, lane); rescale null: 1.
 struct Sums {
     float* value;
@@ -136,7 +137,7 @@ HWY_NOINLINE void gather_rows(const float* weights, const float* v, int64_t v_ro
     }
 }
 
-/// sum(c, lane) = sum_i weights(i, lane) v(c, i) over n columns of v, in order of i.
+/// Computes sum(c, lane) = sum_i weights(i, lane) v(c, i) over n columns of v, in order of i.
 template <int n_vector, bool is_rescaled>
 HWY_INLINE void gather(const float* weights, Rows v, int64_t n, const Sums& to) {
 #if HWY_TARGET == HWY_AVX3  // 8 x 2 sums fit the 32 registers

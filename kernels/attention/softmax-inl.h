@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Weights of a softmax in base 2 from scores of any size, compiled once per vector level. Why each
-// limit stands where it does: flare.md, "Numbers that must not break".
+// Weights of a softmax in base 2 from scores of any size. This file is compiled once per SIMD
+// instruction set. The reason for each limit is in flare.md, section "Numerical limits".
 #if defined(SURROGATE_SOFTMAX_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef SURROGATE_SOFTMAX_INL_H_
 #undef SURROGATE_SOFTMAX_INL_H_
@@ -13,21 +13,21 @@
 HWY_BEFORE_NAMESPACE();
 namespace surrogate::kernels::HWY_NAMESPACE {
 
-/// Keys of one pass through a buffer of scores: 128 keys x 16 lanes x 4 bytes = 8 KiB, a quarter of
-/// a first-level cache.
+/// Keys per pass through a buffer of scores: 128 keys x 16 lanes x 4 bytes = 8 KiB, a quarter of a
+/// first-level cache.
 constexpr int64_t max_keys = 128;
 
-/// Stands for "no score yet": 1/16 above the most negative number, so that subtracting from it does
-/// not overflow.
+/// Means "no score yet": 1/16 above the most negative number, so that subtracting from it does not
+/// overflow.
 constexpr float no_score = -0x1.ep127f;
 
-/// Scores above this size need the careful path: neighbouring floats are then so far apart that m -
+/// Scores above this size need the careful path: neighboring floats are then so far apart that m -
 /// 125 may round to m.
 constexpr float huge_score = 0x1p20f;
 
-/// Lower limit of scores beside a maximum m: low enough that 2^(limit - m) counts as nothing, and m
-/// - limit is exact enough. For huge m a fixed distance would be lost in rounding, so the distance
-///   grows with m.
+/// Returns the lower limit of scores beside a maximum m. It is low enough that 2^(limit - m) is
+/// negligible, and m - limit is exact enough. For huge m a fixed distance would be lost in
+/// rounding, so the distance grows with m.
 HWY_INLINE Vector lowest_beside(Vector m) {
     const Vector size = hn::Abs(m);
     const Vector distance =
@@ -36,14 +36,14 @@ HWY_INLINE Vector lowest_beside(Vector m) {
     return hn::Sub(m, distance);
 }
 
-/// 2^(a - m) for any finite a <= m, at least 2^-125.
+/// Returns 2^(a - m) for any finite a <= m, at least 2^-125.
 HWY_INLINE Vector power_of_difference(Vector a, Vector m) {
     const Vector x = hn::Sub(at_least(lowest_beside(m), a), m);
     return power_of_two(at_least(broadcast(lowest_power), x));
 }
 
-/// In lanes whose maximum is huge, replaces scores by max(-125, S - m) and m by 0. Others stay as
-/// they are: their bits must not depend on which lanes share a vector with them.
+/// Replaces scores by max(-125, S - m) and m by 0 in lanes whose maximum is huge. Other lanes are
+/// unchanged: their results must not depend on the lanes that share a vector with them.
 HWY_INLINE Vector tame_huge_scores(Vector maximum, int64_t n_key, int64_t step, float* scores) {
     const auto moderate = hn::Lt(hn::Abs(maximum), broadcast(huge_score));
     if (hn::AllTrue(Tag(), moderate)) return maximum;
@@ -57,9 +57,10 @@ HWY_INLINE Vector tame_huge_scores(Vector maximum, int64_t n_key, int64_t step, 
     return hn::IfThenElse(moderate, maximum, broadcast(0.0f));
 }
 
-/// log2(x) of a normal number x > 0: error at most 6e-8 absolute for 1 <= x < 2, elsewhere with the
-/// rounding of the result. x = 2^n (1 + f) with sqrt(1/2) <= 1 + f < sqrt(2), log2(1 + f) = f p(f)
-/// with p of degree 8 (error 6.7e-9, by Lawson's iteration on 4001 Chebyshev points).
+/// Returns log2(x) of a normal number x > 0. The error is at most 6e-8 absolute for 1 <= x < 2,
+/// elsewhere the rounding of the result is added. x = 2^n (1 + f) with sqrt(1/2) <= 1 + f <
+/// sqrt(2), log2(1 + f) = f p(f) with p of degree 8 (error 6.7e-9, by Lawson's iteration on 4001
+/// Chebyshev points).
 HWY_INLINE Vector log_two(Vector x) {
     const float term[] = {1.442694869f,   -0.7213471285f, 0.4809225289f,
                           -0.3607211953f, 0.2876566747f,  -0.2385194383f,
@@ -76,7 +77,7 @@ HWY_INLINE Vector log_two(Vector x) {
     return mul_add(f, p, hn::ConvertTo(Tag(), n));
 }
 
-/// n_row keys of weigh_keys(), from `scores` on.
+/// Applies weigh_keys() to n_row keys, beginning at `scores`.
 template <int n_row, int n_vector>
 HWY_INLINE void weigh_rows(const Vector* largest, const Vector* lowest, float* scores,
                            Vector* sum) {
@@ -94,7 +95,8 @@ HWY_INLINE void weigh_rows(const Vector* largest, const Vector* lowest, float* s
     }
 }
 
-/// Scores become weights 2^(S - m), in place; returns their sums. A NaN score gives a NaN weight.
+/// Replaces scores by weights 2^(S - m), in place, and returns their sums. A NaN score gives a NaN
+/// weight.
 template <int n_vector>
 HWY_NOINLINE void weigh_keys(int64_t n_key, const float* maximum, float* scores, float* sums) {
     Vector sum[n_vector], largest[n_vector], lowest[n_vector];
@@ -104,7 +106,7 @@ HWY_NOINLINE void weigh_keys(int64_t n_key, const float* maximum, float* scores,
         lowest[j] = hn::Add(largest[j], broadcast(lowest_power));
     }
     constexpr int n_row =
-        width == 16 ? 4 : 2;  // vectors in flight against registers: measured in flare.md
+        width == 16 ? 4 : 2;  // vectors in flight against registers; measured in flare.md
     int64_t i = 0;
     for (; i + n_row <= n_key; i += n_row)
         weigh_rows<n_row, n_vector>(largest, lowest, scores + i * n_vector * width, sum);
@@ -113,12 +115,12 @@ HWY_NOINLINE void weigh_keys(int64_t n_key, const float* maximum, float* scores,
     for (int j = 0; j < n_vector; ++j) store(sum[j], sums + j * width);
 }
 
-/// One step of a softmax under way in n_vector vectors of queries: n_key scores become weights
+/// Runs one step of a running softmax in n_vector vectors of queries: n_key scores become weights
 /// relative to the new maximum, in place.
-///   block_maximum  (n_lane)  at least old_maximum and all scores; its memory is used
-///   old_maximum    (n_lane)  becomes the new one
-///   rescale        (n_lane)  what sums and values so far are multiplied by
-///   sums           (n_lane)  of the new weights
+///   block_maximum  (n_lane)  at least old_maximum and all scores; overwritten
+///   old_maximum    (n_lane)  becomes the new maximum
+///   rescale        (n_lane)  factor for the sums and values so far
+///   sums           (n_lane)  sums of the new weights
 template <int n_vector>
 HWY_INLINE void weigh_block(int64_t n_key, float* scores, float* block_maximum, float* old_maximum,
                             float* rescale, float* sums) {

@@ -6,9 +6,10 @@
 
 namespace surrogate::kernels::cuda {
 
-/// 2^x for x <= 14 on the units for products: relative error 7.5e-5, below the rounding of a 16-bit
-/// operand. x below -126 counts as -126; NaN gives a number beyond a 16-bit operand's range, so
-/// that it is found in the sums. Cubic on [-1/2, 1/2], minimax in relative error.
+/// Returns 2^x for x <= 14, computed on the FMA units with a relative error of 7.5e-5, below the
+/// rounding of a 16-bit operand. x below -126 counts as -126. A NaN gives a number beyond the range
+/// of a 16-bit operand, so that it is detected in the sums. Cubic on [-1/2, 1/2], minimax in
+/// relative error.
 __device__ inline float polynomial_exp2(float x) {
     constexpr float round = 12582912.0F;  // 3 * 2^22: adding it leaves the nearest integer below
     const float clamped = x < -126.0F ? -126.0F : x;
@@ -18,9 +19,10 @@ __device__ inline float polynomial_exp2(float x) {
     return as_float(as_bits(p) + (as_bits(shifted) << 23));
 }
 
-/// Probabilities of a row's scores: piece `index` of several. With 16-bit operands one piece in
-/// four takes the polynomial: the unit for 2^x gives 16 results a clock and multiprocessor, the
-/// others 128, and both are then busy for about the same time (flare_cuda.md).
+/// Computes the probabilities of the scores of a row: piece `index` of several. With 16-bit
+/// operands one piece in four uses the polynomial. The unit for 2^x gives 16 results per clock and
+/// multiprocessor, the FMA units give 128; with this split both are busy for about the same time
+/// (flare_cuda.md).
 template <Operand operand>
 __device__ inline void probabilities(int index, float maximum_first, float maximum_second,
                                      float (&s)[4]) {
@@ -32,15 +34,17 @@ __device__ inline void probabilities(int index, float maximum_first, float maxim
     }
 }
 
-/// Scale of the largest probability in a sum over any number of points: 2^14 in fp16, whose
-/// smallest is 2^-24. At 1 a point 26 (log2) below the largest would be lost, and a million of them
-/// together are 1.5 % of what counts. The other operands have the range of float.
+/// Returns the largest probability to which a sum over any number of points is scaled: 2^14 in
+/// fp16, whose smallest number is 2^-24. With a largest probability of 1, a point 26 (log2) below
+/// the largest would be lost, and a million such points are 1.5 % of the sum. The other operands
+/// have the range of float.
 constexpr float peak_of_points(Operand operand) {
     return operand == Operand::fp16 ? 14.0F : 0.0F;
 }
 
-/// Scores of n_piece / 2 operand tiles, side by side, become probabilities; sums of the rows are
-/// added to sum: of this lane's columns only, or of all if P::sums_rows. maximum: what becomes 1.
+/// Replaces the scores of n_piece / 2 operand tiles, side by side, by probabilities. Adds the sums
+/// of the rows to `sum`: over the columns of this lane only, or over all columns if P::sums_rows.
+/// `maximum` is the score whose probability is 1.
 template <Operand operand, int n_piece>
 __device__ inline void exponentiate(float maximum_first, float maximum_second,
                                     float (&s)[n_piece][4], float& sum_first, float& sum_second) {
@@ -56,18 +60,19 @@ __device__ inline void exponentiate(float maximum_first, float maximum_second,
             sums[2] += s[j][2] + s[j][3];
         }
     }
-    // First among themselves: one by one far points would be lost beside a large sum.
+    // The new terms are added to each other first: one by one, far points would be lost beside a
+    // large sum.
     sum_first += sums[0];
     sum_second += sums[2];
 }
 
-/// Returns the sum of exponentiate() over all lanes of a row.
+/// Returns the sums of exponentiate() over all lanes of a row.
 template <Operand operand>
 __device__ inline float whole_sum(float sum) {
     return Products<operand>::sums_rows ? sum : sum_of_quad(sum);
 }
 
-/// The largest of the four lanes of a row.
+/// Returns the largest value of the four lanes of a row.
 __device__ inline float max_of_quad(float value) {
     value = fmaxf(value, __shfl_xor_sync(0xffffffffU, value, 1));
     return fmaxf(value, __shfl_xor_sync(0xffffffffU, value, 2));

@@ -6,8 +6,9 @@
 
 namespace surrogate::kernels {
 
-/// The next of the blocks, at most `most` long and nearly equal, that n things are cut into: single
-/// rows of a register block wait for each other, so that 8 are 4 + 4 and not 6 + 1 + 1.
+/// Returns the size of the next block when n items are cut into nearly equal blocks of at most
+/// `most` items. The rows of a register block hide each other's latency, so that 8 rows are cut
+/// into 4 + 4 and not into 6 + 1 + 1.
 constexpr int64_t block_size(int64_t n, int64_t most) {
     const int64_t n_block = (n + most - 1) / most;
     return (n + n_block - 1) / n_block;

@@ -8,9 +8,9 @@
 
 namespace surrogate::kernels {
 
-/// Owned, cache-line aligned, zero-filled memory on the host. All large memory of the project is
-/// taken here, through the replaceable `operator new`: a program (our tests) that replaces it sees
-/// and can refuse every allocation. Throws std::bad_alloc.
+/// Owns cache-line aligned, zero-filled memory on the host. All large memory of the project is
+/// allocated here, through the replaceable `operator new`. A program that replaces it (the tests
+/// do) observes every allocation and can make it fail. Throws std::bad_alloc.
 template <class T>
 class Buffer {
 public:
@@ -38,8 +38,9 @@ public:
         if (data_) ::operator delete(data_, alignment);
     }
 
-    /// Takes memory only for more elements than ever before; the elements are then zeros, otherwise
-    /// those left in the same memory. Throws std::bad_alloc, and is then as before.
+    /// Sets the number of elements. Allocates only if `count` exceeds all earlier counts; the
+    /// elements are then zeros, otherwise they keep their old contents. Throws std::bad_alloc, and
+    /// the buffer is then unchanged.
     void resize(int64_t count) {
         if (count > capacity_) *this = Buffer(count);
         count_ = count;
@@ -49,7 +50,7 @@ public:
     const T* data() const { return data_; }
     int64_t size() const { return count_; }
     int64_t capacity() const { return capacity_; }
-    int64_t bytes() const { return capacity_ * static_cast<int64_t>(sizeof(T)); }  ///< held
+    int64_t bytes() const { return capacity_ * static_cast<int64_t>(sizeof(T)); }  ///< allocated
     T& operator[](int64_t i) { return data_[i]; }
     const T& operator[](int64_t i) const { return data_[i]; }
     T* begin() { return data_; }

@@ -9,9 +9,9 @@
 
 namespace surrogate::kernels {
 
-/// Which of its two versions a kernel must run for element type T: true is simd (float only), false
-/// is ref. Throws not_supported where the queue asks for what is not built: nothing falls back
-/// silently.
+/// Returns true if a kernel must run its simd version for element type T (float only), false if it
+/// must run its ref version. Throws not_supported if the queue requests a backend that is not
+/// built; there is no silent fallback.
 template <class T>
 bool uses_simd(const Queue& queue, const char* kernel) {
     if (queue.backend() == Backend::ref) return false;
@@ -20,7 +20,7 @@ bool uses_simd(const Queue& queue, const char* kernel) {
                 std::string("kernel '") + kernel + "' has no version for backend '" +
                     name(queue.backend()) + "' in " +
                     (std::is_same_v<T, float> ? "single" : "double") +
-                    " precision; backend 'ref' offers both precisions, 'simd' single precision");
+                    " precision; backend 'ref' supports both precisions, 'simd' single precision");
 }
 
 }  // namespace surrogate::kernels

@@ -6,8 +6,8 @@
 
 namespace surrogate::kernels {
 
-/// Category of an error, for callers to act on. The values are those of `surrogate_status` in
-/// surrogate.h.
+/// Kind of an error, chosen by the action that it allows to the caller. The values are equal to
+/// `surrogate_status` in surrogate.h.
 enum class Status : int {
     success = 0,
     invalid_argument = 1,  ///< null pointer, wrong order of calls, value that is not allowed
@@ -19,7 +19,7 @@ enum class Status : int {
     not_supported = 6,  ///< valid, but not built or not possible here
     no_memory = 7,
     not_finite = 8,     ///< NaN or infinity in a field, an intermediate sum or a prediction
-    limit = 9,          ///< a count does not fit the type that must carry it
+    limit = 9,          ///< a count does not fit its integer type
     mpi = 10,           ///< an MPI call failed
     broken = 11,        ///< an earlier failure left the context unusable
     internal = 12,      ///< a defect of this library
@@ -27,8 +27,8 @@ enum class Status : int {
     out_of_range = 14,  ///< an input outside the range of the training data, with range=error
 };
 
-/// The only exception this project throws on purpose. The text says what was asked, what was found
-/// and what would help.
+/// The only exception that this project throws on purpose. The text states the found value, the
+/// expected values and a remedy.
 class Error : public std::runtime_error {
 public:
     Error(Status status, const std::string& text) : std::runtime_error(text), status_(status) {}

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sums over the lane_count lanes of many channels at once, compiled once per vector level. The
-// order is the same at every width: with block b the lanes 4b .. 4b + 3,
+// Sums over the lane_count lanes of many channels at once. This file is compiled once per SIMD
+// instruction set. The order of the sums is the same at every width: with block b the lanes 4b ..
+// 4b + 3,
 //   s_b = (x_0 + x_2) + (x_1 + x_3) in the block,   sum = (s_0 + s_2) + (s_1 + s_3)
 #if defined(SURROGATE_JOIN_LANES_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef SURROGATE_JOIN_LANES_INL_H_
@@ -16,7 +17,7 @@ HWY_BEFORE_NAMESPACE();
 namespace surrogate::kernels::HWY_NAMESPACE {
 namespace {
 
-/// lane_count lanes.
+/// Number of vectors that hold lane_count lanes.
 constexpr int n_part = static_cast<int>(lane_count / width);
 struct Lanes {
     Vector part[n_part];
@@ -37,7 +38,8 @@ HWY_INLINE float join_lanes(const Lanes& x) {
 
 #if HWY_TARGET == HWY_SCALAR
 
-/// sums[c] = the sum of lanes of channel c, of lane_count channels; lanes(c) gives them.
+/// Writes the sum of the lanes of channel c to sums[c], for lane_count channels; lanes(c) returns
+/// the lanes.
 template <class LanesOf>
 HWY_INLINE void join_channels(const LanesOf& lanes, float* sums) {
     for (int64_t c = 0; c < lane_count; ++c) sums[c] = join_lanes(lanes(c));
@@ -45,7 +47,7 @@ HWY_INLINE void join_channels(const LanesOf& lanes, float* sums) {
 
 #else
 
-/// Four channels whose blocks are summed: lane c of each block is channel c.
+/// Sums the blocks of four channels: lane c of each block is channel c.
 HWY_INLINE Vector join_blocks(Vector a, Vector b, Vector c, Vector d) {
     const hn::Repartition<uint64_t, Tag> pairs;
     const Tag tag;
@@ -56,12 +58,14 @@ HWY_INLINE Vector join_blocks(Vector a, Vector b, Vector c, Vector d) {
                    hn::BitCast(tag, hn::InterleaveUpper(pairs, first, second)));
 }
 
-/// The lower half of each, then the sum with its upper half: of x, then of y.
+/// Adds the lower and the upper half of each vector: x gives the lower half of the result, y the
+/// upper half.
 HWY_INLINE Vector join_halves(Vector x, Vector y) {
     return hn::Add(hn::ConcatLowerLower(Tag(), y, x), hn::ConcatUpperUpper(Tag(), y, x));
 }
 
-/// Four channels from c on, blocks b and b + 2 joined where one vector does not hold both.
+/// Returns four channels from c on; blocks b and b + 2 are added where one vector does not hold
+/// both.
 template <class LanesOf>
 HWY_INLINE Vector join_four(const LanesOf& lanes, int64_t c) {
     const Lanes x[4] = {lanes(c), lanes(c + 1), lanes(c + 2), lanes(c + 3)};
@@ -73,7 +77,8 @@ HWY_INLINE Vector join_four(const LanesOf& lanes, int64_t c) {
     return sum;
 }
 
-/// sums[c] = the sum of lanes of channel c, of lane_count channels; lanes(c) gives them.
+/// Writes the sum of the lanes of channel c to sums[c], for lane_count channels; lanes(c) returns
+/// the lanes.
 template <class LanesOf>
 HWY_INLINE void join_channels(const LanesOf& lanes, float* sums) {
     if constexpr (n_part == 2) {

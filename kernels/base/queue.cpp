@@ -46,21 +46,22 @@ Queue::Queue(Backend backend, VectorLevel level, int n_thread)
         throw Error(Status::not_supported, "backend 'cuda' is not built in; available: ref, simd");
     }
     if (level > best_vector_level()) {
-        throw Error(Status::not_supported, std::string("vector level '") + name(level) +
-                                               "' is not offered by this machine; its widest is '" +
-                                               name(best_vector_level()) + "'");
+        throw Error(Status::not_supported,
+                    std::string("vector level '") + name(level) +
+                        "' is not supported by this machine; its widest is '" +
+                        name(best_vector_level()) + "'");
     }
     if (n_thread < 1) {
         throw Error(Status::invalid_argument,
-                    "number of threads must be at least 1, is " + std::to_string(n_thread));
+                    "number of threads must be >= 1, is " + std::to_string(n_thread));
     }
 }
 
 void Queue::run(int64_t n_item, const void* context,
                 void (*call)(const void*, int64_t, int)) const {
     const int64_t n_share = n_thread_;
-    // One thread, or one item: stay out of the OpenMP runtime, whose idle workers would spin on
-    // other ranks' cores.
+    // One thread, or one item: do not enter the OpenMP runtime, whose idle workers would spin on
+    // the cores of other ranks.
     if (n_share == 1 || n_item <= 1) {
         for (int64_t item = 0; item < n_item; ++item) call(context, item, 0);
         return;

@@ -8,26 +8,28 @@ namespace surrogate::kernels {
 enum class Backend { ref, simd, cuda };
 
 /// Instruction sets of the simd backend. `scalar` is the same code with one lane and std::fma:
-/// slow, and the same bits.
+/// slow, with bitwise identical results.
 enum class VectorLevel { scalar, avx2, avx512 };
 
 const char* name(Backend backend);
 const char* name(VectorLevel level);
 
-/// The widest level that this processor and this build offer.
+/// Returns the widest instruction set that both this processor and this build support.
 VectorLevel best_vector_level();
 
-/// Threads that OpenMP would give the caller now: OMP_NUM_THREADS (the first of a list) and
-/// OMP_THREAD_LIMIT as the runtime read them, or what the host has set since
-/// (omp_set_num_threads). Without either it is the number of cores.
+/// Returns the number of threads that OpenMP would give to the caller now: OMP_NUM_THREADS (the
+/// first entry of a list) and OMP_THREAD_LIMIT as the runtime read them, or the number that the
+/// host has set since (omp_set_num_threads). Without either it is the number of cores.
 int openmp_threads();
 
-/// Execution context of kernels: backend, instruction set and number of threads. First argument of
-/// everything that computes. A value: it owns nothing, and two queues may be used at once.
+/// Executor of kernels: backend, instruction set and number of threads. It is the first argument of
+/// every function that computes. A queue is a value that owns nothing; two queues may be used at
+/// once.
 class Queue {
 public:
     Queue() = default;
-    /// Throws not_supported if the backend is not built or the level not offered by this machine.
+    /// Throws not_supported if the backend is not built or the machine does not support the
+    /// instruction set.
     Queue(Backend backend, VectorLevel level, int n_thread);
 
     Backend backend() const { return backend_; }
@@ -35,8 +37,8 @@ public:
     int n_thread() const { return n_thread_; }
 
     /// Calls body(item, thread) for item in [0, n_item), thread in [0, n_thread()). Items are
-    /// distributed in contiguous, equal shares, so that the same queue always gives an item to the
-    /// same thread. `body` must not throw.
+    /// distributed in contiguous ranges of equal size, so that the same queue always gives an item
+    /// to the same thread. `body` must not throw.
     template <class Body>
     void parallel_for(int64_t n_item, const Body& body) const {
         run(n_item, &body, [](const void* context, int64_t item, int thread) {

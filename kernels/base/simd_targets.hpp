@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// Included first in every *_simd.cpp, before any header of Highway. From one source three vector
-/// levels are compiled: one lane (with std::fma), AVX2 and AVX-512. Others are switched off: they
-/// would only add code. A target named here that this version of Highway does not know counts as 0.
+/// Included first in every *_simd.cpp, before any header of Highway. One source is compiled for
+/// three instruction sets: one lane (with std::fma), AVX2 and AVX-512. Other targets are switched
+/// off, because they would only add code. A target named here that the installed version of Highway
+/// does not define counts as 0.
 #define HWY_BASELINE_TARGETS HWY_SCALAR
 #define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SSE4 | HWY_AVX3_DL)
 
@@ -15,9 +16,9 @@
 #error "the scalar level must always be compiled"
 #endif
 
-// SURROGATE_AT_LEVEL(level, function): `function` of the namespace compiled for a VectorLevel. A
-// plain choice and not Highway's own dispatch, which keeps a global state that the host program
-// might share. Queue has checked the level.
+// SURROGATE_AT_LEVEL(level, function): the version of `function` that is compiled for a
+// VectorLevel. A plain selection is used instead of Highway's own dispatch, which keeps a global
+// state that the host program might share. Queue has checked the level.
 #if HWY_TARGETS & HWY_AVX3
 #define SURROGATE_AT_AVX512(function) N_AVX3::function
 #else

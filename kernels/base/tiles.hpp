@@ -9,10 +9,10 @@
 
 namespace surrogate::kernels {
 
-/// Points one after the other, in tiles of `n_column` points that somebody else owns:
+/// Consecutive points, stored in tiles of `n_column` points. The caller owns the memory.
 ///   data (n_tile, n_channel, row), point i in column i % n_column of tile i / n_column
-/// The last tile may hold fewer points; it has room for a whole one. Each tile obeys the contract
-/// of Tile.
+/// The last tile may hold fewer points; it is allocated for `n_column` points. Each tile obeys the
+/// contract of Tile.
 template <class T>
 struct Tiles {
     T* data = nullptr;
@@ -26,7 +26,7 @@ struct Tiles {
                 {n_channel, std::min(n_column, n_point - i * n_column)},
                 {row, 1}};
     }
-    /// Channel 0 of a point; the next channel is `row` elements further.
+    /// Returns the address of channel 0 of a point; the next channel is `row` elements further.
     T* column(int64_t point) const {
         return data + point / n_column * n_channel * row + point % n_column;
     }

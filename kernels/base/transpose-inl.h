@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Four columns of as many rows as a vector has lanes, turned, compiled once per vector level.
+// Transposition of four columns with as many rows as a vector has lanes. This file is compiled once
+// per SIMD instruction set.
 #if defined(SURROGATE_TRANSPOSE_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef SURROGATE_TRANSPOSE_INL_H_
 #undef SURROGATE_TRANSPOSE_INL_H_
@@ -14,7 +15,7 @@ namespace surrogate::kernels::HWY_NAMESPACE {
 
 #if HWY_TARGET != HWY_SCALAR
 
-/// Four columns of n / 4 rows: block b of the result is row 4 b of `from`.
+/// Loads four columns of n / 4 rows: block b of the result is row 4 b of `from`.
 template <int64_t n>
 HWY_INLINE auto load_blocks(const float* from, int64_t row) {
     if constexpr (n == 4) {
@@ -25,8 +26,8 @@ HWY_INLINE auto load_blocks(const float* from, int64_t row) {
     }
 }
 
-/// Rows r, r + 4, .. of four columns in blocks, for r = 0, .., 3, become columns: lane i of
-/// column[j] is row i.
+/// Transposes rows r, r + 4, .. of four columns in blocks, for r = 0, .., 3, into columns: lane i
+/// of column[j] is row i.
 HWY_INLINE void transpose_blocks(const Vector (&blocks)[4], Vector (&column)[4]) {
     const auto& [a, b, c, d] = blocks;
     const Vector even = hn::InterleaveLower(a, c), odd = hn::InterleaveLower(b, d);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Vector helpers, compiled once per vector level. Every function does the same operations in the
-// same order on each lane at each level, so that results have the same bits whatever the width: no
-// reassociation, no reduction over lanes.
+// Vector helpers. This file is compiled once per SIMD instruction set. Every function does the same
+// operations in the same order on each lane on each instruction set, so that results are bitwise
+// identical at every width: there is no reassociation and no reduction over lanes.
 #if defined(SURROGATE_VECTOR_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef SURROGATE_VECTOR_INL_H_
 #undef SURROGATE_VECTOR_INL_H_
@@ -34,7 +34,7 @@ HWY_INLINE Vector broadcast(float x) {
     return hn::Set(Tag(), x);
 }
 
-/// a * b + c, rounded once at every level.
+/// Returns a * b + c, rounded once on every instruction set.
 HWY_INLINE Vector mul_add(Vector a, Vector b, Vector c) {
 #if HWY_TARGET == HWY_SCALAR
     return Vector(std::fma(a.raw, b.raw, c.raw));
@@ -43,8 +43,8 @@ HWY_INLINE Vector mul_add(Vector a, Vector b, Vector c) {
 #endif
 }
 
-/// limit > x ? limit : x. A NaN in x stays: this is the rule of the x86 instruction, for which
-/// operands have an order.
+/// Returns limit > x ? limit : x. A NaN in x stays: the x86 instruction returns its second operand
+/// if one is NaN.
 HWY_INLINE Vector at_least(Vector limit, Vector x) {
 #if HWY_TARGET == HWY_SCALAR
     return Vector(limit.raw > x.raw ? limit.raw : x.raw);
@@ -53,7 +53,7 @@ HWY_INLINE Vector at_least(Vector limit, Vector x) {
 #endif
 }
 
-/// limit < x ? limit : x. A NaN in x stays.
+/// Returns limit < x ? limit : x. A NaN in x stays.
 HWY_INLINE Vector at_most(Vector limit, Vector x) {
 #if HWY_TARGET == HWY_SCALAR
     return Vector(limit.raw < x.raw ? limit.raw : x.raw);
@@ -62,15 +62,16 @@ HWY_INLINE Vector at_most(Vector limit, Vector x) {
 #endif
 }
 
-/// Smallest argument that power_of_two() is called with: 2^-125, so that rounding of the argument
-/// leaves normal numbers.
+/// Smallest argument of power_of_two(): 2^-125, so that rounding of the argument leaves normal
+/// numbers.
 constexpr float lowest_power = -125;
 
-/// 2^x for -126 <= x <= 127; relative error at most 1.8e-7, exactly 1 at 0. Garbage outside, and
-/// for most NaNs. x = m + f with m the nearest integer; minimax polynomial of degree 5 in f with
-/// constant term 1 (error 9.2e-8, by Lawson's iteration on 4001 Chebyshev points); m is added to
-/// the exponent. n vectors go through every step together: one vector alone waits for its own
-/// results, and the processor's window holds too few vectors to fill the gaps.
+/// Computes 2^x for -126 <= x <= 127; relative error at most 1.8e-7, exactly 1 at 0. The result is
+/// arbitrary outside this range and for most NaNs. x = m + f with m the nearest integer; minimax
+/// polynomial of degree 5 in f with constant term 1 (error 9.2e-8, by Lawson's iteration on 4001
+/// Chebyshev points); m is added to the exponent. Each step is applied to n vectors before the next
+/// step: with one vector every operation waits for the previous one, and the processor's window
+/// holds too few vectors to fill the gaps.
 template <int n>
 HWY_INLINE void powers_of_two(Vector (&x)[n]) {
     const Vector magic = broadcast(0x1.8p23f);  // x + magic rounds x and leaves m in the low bits

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sums of few numbers in a fixed order, and copies: one version for both backends.
+// Sums of a few numbers in a fixed order, and copies. One version serves both backends.
 #include "kernels/base/dispatch.hpp"
 #include "kernels/bsa/bsa.hpp"
 
 namespace surrogate::kernels::bsa {
 namespace {
 
-/// Calls body(column, first, count) for the runs of slots begin .. begin + n_slot - 1 that lie in
-/// one tile: channel 0 of slot begin + first at `column`.
+/// Calls body(column, first, count) for the runs of slots begin .. begin + n_slot - 1 that are in
+/// one tile. `column` points to channel 0 of slot begin + first.
 template <class T, class Body>
 void for_runs(const Tiles<T>& x, int64_t begin, int64_t n_slot, const Body& body) {
     for (int64_t first = 0, count; first < n_slot; first += count) {

@@ -8,43 +8,45 @@
 #include "kernels/base/queue.hpp"
 #include "kernels/base/tiles.hpp"
 
-/// Kernels of Ball Sparse Attention beyond softmax attention (kernels/attention): distances in a
+/// Kernels of Ball Sparse Attention besides softmax attention (kernels/attention): distances in a
 /// ball, coarse blocks, the choice of blocks, attention to chosen blocks, gates. Points are slots
 /// of a ball tree, in tiles. Source: arXiv:2506.12541; the specification of the family.
 namespace surrogate::kernels::bsa {
 
-/// distance(j, i) = |b_j - a_i|.
+/// Computes distance(j, i) = |b_j - a_i|.
 ///   a (d, n_a), b (d, n_b), distance (n_b, n_a) tiles; d >= 1
-/// Differences first, then squares: exact for equal points. Sums over axes in order, fused. Squares
-/// of differences must not overflow: coordinates are normalised ones.
+/// Differences are computed before squares, so that equal points have distance 0 exactly. Sums over
+/// axes are in order, fused. Squares of differences must not overflow; coordinates are normalized.
 template <class T>
 void distances(const Queue& queue, Tile<const T> a, Tile<const T> b, Tile<T> distance);
 
-/// y(c, b) = mean of x(c, s) over the `l` slots s = (first_block + b) l ..   y (n_channel, n_block)
-///   l a power of two; a block may span tiles of x
-/// Sums over slots in order.
+/// Computes y(c, b) = mean of x(c, s) over the `l` slots s = (first_block + b) l ..
+///   y  (n_channel, n_block)
+///   l  a power of two; a block may span tiles of x
+/// Sums over slots are in order.
 template <class T>
 void block_means(const Queue& queue, int64_t l, Tiles<const T> x, int64_t first_block, Tile<T> y);
-/// dx(c, s) += dy(c, b) / l
+/// Adds dx(c, s) += dy(c, b) / l.
 template <class T>
 void block_means_backward(const Queue& queue, int64_t l, Tile<const T> dy, int64_t first_block,
                           Tiles<T> dx);
 
-/// y(t*d + c, b) = x(head*d + c, (first_block + b) l + t): the slots of a block side by side.
-///   y (l*d, n_block); d is n_dim
+/// Copies the slots of a block side by side: y(t*d + c, b) = x(head*d + c, (first_block + b) l +
+/// t).
+///   y  (l*d, n_block); d is n_dim
 template <class T>
 void fold_blocks(const Queue& queue, int64_t l, int64_t n_dim, int64_t head, Tiles<const T> x,
                  int64_t first_block, Tile<T> y);
-/// dx(head*d + c, (first_block + b) l + t) += dy(t*d + c, b)
+/// Adds dx(head*d + c, (first_block + b) l + t) += dy(t*d + c, b).
 template <class T>
 void fold_blocks_backward(const Queue& queue, int64_t l, int64_t n_dim, int64_t head,
                           Tile<const T> dy, int64_t first_block, Tiles<T> dx);
 
-// ---- which blocks a group of slots attends to
+// ---- choice of the blocks that a group of slots attends to
 
-/// The best blocks of a tile of at most tile_points groups so far. By the total order: blocks
-/// outside the group's own ball before those inside, larger scores first, smaller block numbers
-/// first. The result does not depend on the order in which keys come.
+/// The best blocks so far of a tile of at most tile_points groups. The total order is: blocks
+/// outside the group's own ball before blocks inside, larger scores first, smaller block numbers
+/// first. The result does not depend on the order in which keys are offered.
 ///   score (H, n_choice, tile_points), block (H, n_choice, tile_points): best first; block -1: none
 template <class T>
 struct Choice {
@@ -61,8 +63,8 @@ struct Choice {
 template <class T>
 void reset(Choice<T> choice);
 
-/// Blocks of the own ball of each group of a tile: first[i] .. first[i] + count - 1. count 0: no
-/// block is the group's own.
+/// Blocks of the own ball of each group of a tile: first[i] .. first[i] + count - 1. With count 0 a
+/// group has no own blocks.
 struct OwnBlocks {
     const int64_t* first = nullptr;  ///< (n_group)
     int64_t count = 0;
@@ -72,20 +74,20 @@ struct OwnBlocks {
 /// block is offered once.
 ///   q (H*d, n_group), k (H*d, n_key) tiles, n_group <= tile_points
 ///   scratch  choose_scratch() elements, of this thread
-/// Scores are sums over channels in order, fused: the same bits wherever they are computed, and the
-/// same choice on both backends. Returns false if a score is not finite; the choice is then
-/// meaningless. Throws limit if n_key is 2^30 or more.
+/// Scores are sums over channels in order, fused: they are bitwise identical on every machine and
+/// thread, and both backends choose the same blocks. Returns false if a score is not finite; the
+/// choice is then undefined. Throws limit if n_key is 2^30 or more.
 template <class T>
 bool choose(const Queue& queue, const Heads& heads, Tile<const T> q, Tile<const T> k,
             int64_t first_block, const OwnBlocks& own, T* scratch, Choice<T> choice);
 
 int64_t choose_scratch(const Heads& heads, int64_t n_choice);
 
-/// The chosen blocks of a head and group, ascending, to `blocks`; returns how many.
+/// Writes the chosen blocks of a head and group, ascending, to `blocks`; returns their number.
 template <class T>
 int64_t sorted_choice(Choice<T> choice, int64_t head, int64_t group, int64_t* blocks);
 
-/// Keys and values of one head in a block of l slots: channel c of slot t at k[c * row + t].
+/// Keys and values of one head in a block of l slots: channel c of slot t is at k[c * row + t].
 template <class T>
 struct KeyBlock {
     T* k = nullptr;
@@ -93,8 +95,8 @@ struct KeyBlock {
     int64_t row = 0;
 };
 
-/// The blocks that the groups of a tile of queries attend to. Query i belongs to group i / g; a
-/// group that is larger than the tile is the only one of it.
+/// The blocks that the groups of a tile of queries attend to. Query i belongs to group i / g; if a
+/// group is larger than the tile, the tile has no other group.
 template <class T>
 struct ChosenBlocks {
     std::span<const KeyBlock<T>> blocks;  ///< (n_group, H, n_choice), each choice ascending
@@ -107,13 +109,14 @@ struct ChosenBlocks {
     }
 };
 
-/// Attention of each group of a tile of queries to its own few blocks.
+/// Computes attention of each group of a tile of queries to its own chosen blocks.
 ///   q, y     (H*d, n_query), (H*e, n_query) tiles; n_query <= tile_points
-///   log_sum  (H, n_query) as log_sums() gives it; data null: not wanted
+///   log_sum  (H, n_query) as log_sums() computes it; data null: not computed
 ///   scratch  attend_blocks_scratch() elements, of this thread
-/// Sums run over lane_count partial sums, key j of the list in number j % lane_count, joined by
-/// halves: the same bits on every vector level, wherever the group lies. A NaN in a query or a key
-/// reaches the averages of all queries that see it.
+/// Sums use lane_count partial sums, key j of the list in partial sum j % lane_count, joined by
+/// halves. Results are bitwise identical on every SIMD instruction set and do not depend on the
+/// group's offset in the tile. A NaN in a query or a key reaches the averages of all queries that
+/// use it.
 template <class T>
 void attend_blocks(const Queue& queue, const Heads& heads, Tile<const T> q,
                    const ChosenBlocks<const T>& chosen, T* scratch, Tile<T> y, Tile<T> log_sum);
@@ -125,11 +128,11 @@ struct HeadRange {
     int64_t first = 0, end = 0;
 };
 
-/// Adds the gradients of the heads of `range`: dq (H*d, n_query) +=, and the gradients of keys and
-/// values += in `gradients`, which lie as `chosen`, with its l, g and n_choice. The formulas are
-/// those of attend_backward_queries(). A group adds to each of its blocks once, the sum over its
-/// queries in ascending order, and groups follow in ascending order. Groups may share blocks, so
-/// that only heads can be given to several threads at once.
+/// Adds gradients for the heads of `range`: dq (H*d, n_query) +=, and the gradients of keys and
+/// values += in `gradients`, which has the layout of `chosen`, with its l, g and n_choice. The
+/// formulas are those in attend_backward_queries(). A group adds to each of its blocks once, the
+/// sum over its queries in ascending order; groups follow in ascending order. Groups may share
+/// blocks, so only heads may be given to several threads at once.
 ///   scratch  attend_blocks_scratch() elements, of this thread
 template <class T>
 void attend_blocks_backward(const Queue& queue, const Heads& heads, HeadRange range,
@@ -138,18 +141,20 @@ void attend_blocks_backward(const Queue& queue, const Heads& heads, HeadRange ra
 
 // ---- gates
 
-/// y(h*e + c, i) = sum_b sigmoid(gate(h*n_branch + b, i)) branch_b(h*e + c, i), in the order of b.
+/// Computes y(h*e + c, i) = sum_b sigmoid(gate(h*n_branch + b, i)) branch_b(h*e + c, i), in the
+/// order of b.
 ///   gate (H*n_branch, n), branches and y (H*e, n) tiles, any n, n_branch = 1 .. 4
 ///   y may be a branch, no other overlap
-/// float: relative error of the sigmoid at most 1e-6, held at sigmoid(-87) = 1.6e-38 below, the
-/// same bits on every vector level. double (ref): libm. A NaN in a gate reaches its head.
+/// float: relative error of the sigmoid at most 1e-6; below u = -87 it stays at sigmoid(-87) =
+/// 1.6e-38. Results are bitwise identical on every SIMD instruction set. double (ref): libm. A NaN
+/// in a gate reaches all channels of its head.
 template <class T>
 void combine(const Queue& queue, int64_t n_head, Tile<const T> gate,
              std::span<const Tile<const T>> branches, Tile<T> y);
 
-/// dbranch_b = sigmoid(gate) dy, dgate(h*n_branch + b) = sum_c dy branch_b * sigmoid' .
+/// Computes dbranch_b = sigmoid(gate) dy and dgate(h*n_branch + b) = sum_c dy branch_b * sigmoid' .
 ///   shapes as in combine(); dbranch_b may be branch_b, dgate may be gate, no other overlap
-/// Sums over channels in order.
+/// Sums over channels are in order.
 template <class T>
 void combine_backward(const Queue& queue, int64_t n_head, Tile<const T> gate,
                       std::span<const Tile<const T>> branches, Tile<const T> dy,

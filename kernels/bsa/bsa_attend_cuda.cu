@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Softmax attention of all three branches: a warp takes one head of some tiles of 16 queries; keys
-// come 16 at a time, from one sequence, from the queries' ball or from chosen blocks. Maxima, sums
-// and averages stay in registers over all keys (online softmax, arXiv:2205.14135).
+// Softmax attention of all three branches. A warp processes one head of some tiles of 16 queries.
+// Keys are read 16 at a time, from one sequence, from the queries' ball or from chosen blocks.
+// Maxima, sums and averages stay in registers over all keys (online softmax, arXiv:2205.14135).
 #include <limits>
 #include <type_traits>
 
@@ -15,28 +15,30 @@ namespace surrogate::kernels::bsa::cuda {
 namespace {
 
 constexpr float infinity = std::numeric_limits<float>::infinity();
-constexpr int most_warps = 8;        // of a block: heads of the same queries
+constexpr int most_warps = 8;        // per block: heads of the same queries
 constexpr int chunk_distances = 64;  // keys whose distances the warps of a block share
-constexpr int distance_row = chunk_distances + 8;  // lanes read 8 rows of pairs: other banks
+constexpr int distance_row = chunk_distances + 8;  // lanes read 8 rows of pairs from different
+                                                   // banks
 
-/// Bias of the score of a query and a key, and whether they attend to each other.
+/// A query and a key: the bias of their score, and whether the query attends to the key.
 struct Pair {
     float added = 0;
     bool sees = true;
 };
-/// For keys that all queries see, with the scores as they are.
+/// Used for keys that all queries attend to, with unbiased scores.
 struct SeesAll {
     __device__ Pair operator()(int, int, int) const { return {}; }
 };
 
-/// n_tile tiles of queries, heads of up to 8 most_groups channels. A lane has 2 n_tile rows.
+/// Processes n_tile tiles of queries, heads of up to 8 most_groups channels. A lane has 2 n_tile
+/// rows.
 template <Operand operand, int most_groups, int n_tile>
 struct Pass {
     using P = Products<operand>;
     using Piece = typename P::Piece;
     static constexpr int n_query = 16 * n_tile;
     static constexpr int n_row = 2 * n_tile;
-    static constexpr int key_tiles = most_groups <= 2 && !is_wide(operand) ? 2 : 1;  // of a step
+    static constexpr int key_tiles = most_groups <= 2 && !is_wide(operand) ? 2 : 1;  // per step
     static constexpr int n_key = 16 * key_tiles;
     static constexpr bool keeps_queries = most_groups <= 4;  // in registers
 
@@ -65,12 +67,12 @@ struct Pass {
         }
     }
 
-    /// The query of one of this lane's rows.
+    /// Returns the query of one of this lane's rows.
     __device__ int row_query(int row) const {
         return row / 2 * 16 + g + row % 2 * 8;
     }
 
-    /// Two rows of a group; -1: no such row.
+    /// Loads two rows of a group; -1: the row does not exist.
     __device__ Piece load(const HeadRows& rows, const int64_t (&places)[2], int group) const {
         float c[4] = {};
 #pragma unroll
@@ -100,11 +102,11 @@ struct Pass {
         }
     }
 
-    /// Offsets of this lane's rows of n_key keys and of their values; -1: no such key.
+    /// Offsets of this lane's rows of n_key keys and of their values; -1: the key does not exist.
     struct Places {
         int64_t keys[key_tiles][2], values[key_tiles][2];
     };
-    /// item_at(0 ..) are the keys, -1: none.
+    /// Sets the offsets; item_at(0 ..) returns the keys, -1: none.
     template <class ItemAt>
     __device__ Places places(const ItemAt& item_at) const {
         Places at;
@@ -119,7 +121,7 @@ struct Pass {
         }
         return at;
     }
-    /// The next n_key keys: whole tiles of rows further.
+    /// Advances to the next n_key keys, whole tiles of rows further.
     __device__ void advance(Places& at) const {
         const int64_t key_step = int64_t{n_key} * args.keys.items * args.keys.width;
         const int64_t value_step = int64_t{n_key} * args.values.items * args.values.width;
@@ -133,8 +135,8 @@ struct Pass {
         }
     }
 
-    /// n_key keys. pair(row, query, key), all of the pass. Tiles first_tile .. end_tile - 1 see
-    /// some of them.
+    /// Processes n_key keys. pair(row, query, key) returns the pairs of the pass. Only tiles
+    /// first_tile .. end_tile - 1 attend to some of the keys.
     template <class PairOf>
     __device__ void step(const Places& at, const PairOf& pair, int first_tile = 0,
                          int end_tile = n_tile) {
@@ -172,8 +174,8 @@ struct Pass {
         }
     }
 
-    /// Scores of a tile become probabilities beside the largest so far, which puts what was summed
-    /// in its place.
+    /// Replaces the scores of a tile by probabilities relative to the largest score so far, and
+    /// rescales the earlier sums to it.
     template <class PairOf>
     __device__ void weigh_scores(int i, const PairOf& pair, float (&s)[2 * key_tiles][4]) {
 #pragma unroll
@@ -193,7 +195,7 @@ struct Pass {
             for (int j = 0; j < 2 * key_tiles; ++j)
                 highest = fmaxf(highest, fmaxf(s[j][2 * r], s[j][2 * r + 1]));
             highest = max_of_quad(highest);
-            // Before the first key there is nothing to keep.
+            // Before the first key there is nothing to rescale.
             kept[r] = maximum[i][r] == highest ? 1.0F : fast_exp2(maximum[i][r] - highest);
             maximum[i][r] = highest;
             base[r] = (highest == -infinity ? 0.0F : highest) - peak_of_points(operand);
@@ -208,7 +210,7 @@ struct Pass {
         }
     }
 
-    /// Averages of all rows, each through its gate, to the rows that are theirs.
+    /// Writes the averages of all rows, each multiplied by its gate, to their output rows.
     __device__ void finish() const {
 #pragma unroll
         for (int i = 0; i < n_tile; ++i) {
@@ -265,8 +267,8 @@ __device__ void attend_all(const AttendArgs& args, Pass& pass) {
     });
 }
 
-/// Distances of the pass's queries to chunk_distances keys from `first` on, to shared memory, by
-/// all threads of the block: lanes along keys, warps along queries.
+/// Writes the distances of the pass's queries to chunk_distances keys from `first` on to shared
+/// memory. All threads of the block take part: lanes along keys, warps along queries.
 template <int n_query>
 __device__ void share_distances(const AttendArgs& args, int64_t first_query, int64_t first,
                                 float* shared) {
@@ -282,7 +284,7 @@ __device__ void share_distances(const AttendArgs& args, int64_t first_query, int
     float keys[n_own][most_axes];
 #pragma unroll
     for (int i = 0; i < n_own; ++i) position(first + lane + i * n_lane, keys[i]);
-    __syncthreads();  // nobody reads those of the chunk before
+    __syncthreads();  // the previous chunk is no longer read
     for (int query = static_cast<int>(threadIdx.x) / n_lane; query < n_query; query += n_warp) {
         float x[most_axes];
         position(first_query + query, x);
@@ -308,7 +310,7 @@ __device__ void attend_ball(const AttendArgs& args, Pass& pass, float* shared) {
     const int64_t begin = first_query / args.ball * args.ball;
     const int64_t end = ((end_query - 1) / args.ball + 1) * args.ball;
     const auto n_ball = static_cast<int>(args.ball), n_slot = static_cast<int>(end - begin);
-    // First slots of the balls of this lane's rows, relative to `begin`.
+    // Offsets of the balls of this lane's rows, relative to `begin`.
     int row_begin[Pass::n_row];
 #pragma unroll
     for (int row = 0; row < Pass::n_row; ++row) {
@@ -353,7 +355,7 @@ __device__ void attend_chosen(const AttendArgs& args, Pass& pass) {
         const int32_t* const blocks =
             args.chosen + (group * args.n_head + pass.head) * args.n_choice;
         const int64_t begin = group * args.g - first_query, end = begin + args.g;
-        bool is_member[Pass::n_row];  // of the group, this lane's rows
+        bool is_member[Pass::n_row];  // of the group: this lane's rows
 #pragma unroll
         for (int row = 0; row < Pass::n_row; ++row)
             is_member[row] = pass.row_query(row) >= begin && pass.row_query(row) < end;
@@ -381,7 +383,8 @@ __global__ void __launch_bounds__(32 * most_warps) attend_kernel(const AttendArg
     SURROGATE_SHARED(shared);
     const int n_warp = static_cast<int>(blockDim.x) / 32;
     const int head = static_cast<int>(blockIdx.y) * n_warp + static_cast<int>(threadIdx.x) / 32;
-    // Warps without a head go along with the last one: all meet at barriers.
+    // Warps without a head repeat the work of the last one, because all warps take part in
+    // barriers.
     Pass<operand, most_groups, n_tile> pass(args, static_cast<int64_t>(blockIdx.x) * 16 * n_tile,
                                             min(head, args.n_head - 1));
     if constexpr (kind == Keys::all) attend_all(args, pass);
@@ -390,9 +393,9 @@ __global__ void __launch_bounds__(32 * most_warps) attend_kernel(const AttendArg
     if (head < args.n_head) pass.finish();
 }
 
-constexpr int64_t small_head = 16;  // channels, of heads of which a warp takes two tiles
+constexpr int64_t small_head = 16;  // in channels; a warp processes two tiles of such heads
 
-/// Calls body(kernel, tiles of queries) for the instance that fits.
+/// Calls body(kernel, tiles of queries) for the instance that matches.
 template <class Body>
 void with_attend(Keys kind_, Operand operand_, int64_t n_channel, const Body& body) {
     const auto with_kind = [&]<Keys kind>() {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The choice of blocks: a warp takes one head of 32 groups, a lane a group. Keys come in chunks
-// that all lanes read; each lane keeps its best blocks in shared memory, best first.
+// The choice of blocks. A warp processes one head of 32 groups, one group per lane. Keys are read
+// in chunks by all lanes; each lane keeps its best blocks in shared memory, best first.
 #include <limits>
 
 #include "kernels/bsa/bsa_launch.cuh"
@@ -9,18 +9,18 @@
 namespace surrogate::kernels::bsa::cuda {
 namespace {
 
-constexpr int n_warp = 2;  // of a block
+constexpr int n_warp = 2;  // per block
 constexpr int chunk_blocks = 32;
 
-/// Shared memory of one warp: keys (chunk_blocks, n_dim), then what all lanes have side by side:
-/// queries (n_dim), scores and blocks (n_choice).
+/// Returns the floats of shared memory per warp: keys (chunk_blocks, n_dim), then, side by side for
+/// all lanes, queries (n_dim), scores and blocks (n_choice).
 int64_t warp_floats(const ChooseArgs& args) {
     return int64_t{chunk_blocks} * args.n_dim + 32 * (args.n_dim + 2 * int64_t{args.n_choice});
 }
 
-/// One lane's choice.
+/// The best blocks of one lane.
 struct Choice {
-    float* scores;  // 32 apart
+    float* scores;  // stride 32
     int* blocks;
     int n_choice;
     int n = 0;
@@ -28,7 +28,8 @@ struct Choice {
     __device__ bool takes(float score) const {
         return n < n_choice || score > scores[(n_choice - 1) * 32];
     }
-    /// Behind equal scores, and behind the first n_before, which are of a better class.
+    /// Inserts a block after equal scores, and after the first n_before entries, which are of a
+    /// better class.
     __device__ void insert(float score, int block, int n_before) {
         int at = n < n_choice ? n++ : n_choice - 1;
         for (; at > n_before && scores[(at - 1) * 32] < score; --at) {
@@ -74,7 +75,8 @@ __global__ void __launch_bounds__(32 * n_warp)
             ? (args.first_ball + group / args.groups_of_ball) * args.blocks_of_ball
             : 0;
     const int64_t own_end = own_begin + args.blocks_of_ball;
-    // All groups have as many blocks of other balls: if those are too few, own ones follow.
+    // All groups have the same number of blocks of other balls; if there are too few of them, own
+    // ones follow.
     const int n_sweep = args.n_block - args.blocks_of_ball < args.n_choice ? 2 : 1;
     bool is_finite = true;
     for (int sweep = 0; sweep < n_sweep; ++sweep) {

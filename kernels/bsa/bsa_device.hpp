@@ -12,33 +12,35 @@
 #include "kernels/linear/linear_device.hpp"
 #include "kernels/linear/row_move_device.hpp"
 
-/// Ball Sparse Attention on a device. What is computed is said in bsa.hpp and in the specification;
-/// here stand the shapes and layouts. Resources and counts are in bsa_cuda.md.
+/// Ball Sparse Attention on a device. The formulas are in bsa.hpp and in the specification; this
+/// file gives shapes and layouts. Resources and counts are in bsa_cuda.md.
 ///
-/// The residual stream stands in the main order of slots. A layer reads its rows in its own order,
-/// main or rotated, and what attention gives is written back to the main order, so that nothing
-/// else is ever permuted. Slot i is row i; rows without a slot are finite.
+/// The residual stream is stored in the main order of slots. A layer reads its rows in its own
+/// order, main or rotated, and writes the result of attention back in the main order, so that
+/// nothing else is ever permuted. Slot i is row i; rows without a slot are finite.
 ///   streams    float (n_tile, width / 8, 32, 4), fragment_index(row, channel, width)
 ///   operands   (n_tile, n_group, 32) pieces of 16 rows x 8 channels (products.cuh)
-/// A head has head_groups groups of 8 channels, padded channels are zero. Queries come multiplied
-/// by log2(e) / sqrt(D): scores are exponents of two.
+/// A head has head_groups groups of 8 channels; padded channels are zero. Queries are multiplied by
+/// log2(e) / sqrt(D) in advance: scores are exponents of two.
 ///
-/// All pointers are device memory that the caller owns; kernels allocate nothing and are enqueued.
+/// All pointers are device memory that the caller owns. Kernels do not allocate and are enqueued.
 namespace surrogate::kernels::bsa {
 
-constexpr int64_t largest_axes = 3;    ///< coordinates of a point
-constexpr int64_t largest_head = 128;  ///< channels of a head
-constexpr int64_t most_choices = 32;   ///< blocks of a group
+constexpr int64_t largest_axes = 3;    ///< coordinates per point
+constexpr int64_t largest_head = 128;  ///< channels per head
+constexpr int64_t most_choices = 32;   ///< blocks per group
 
-/// Features of the slots' points, to a stream:
-///   fourier   cos, then sin of W p   linear   W p + b   given   columns n_axis ..
-/// Positions are given, already normalised; columns of coordinates are not read. Copies of a point
-/// repeat it and report nothing.
+/// Arguments of the pass that writes the features of the slots' points to a stream:
+///   fourier   cos, then sin of W p
+///   linear    W p + b
+///   given     columns n_axis ..
+/// Positions are passed already normalized; columns of coordinates are not read. Copies of a point
+/// repeat its features and report nothing.
 struct BeginArgs {
     enum class Features { fourier, linear, given };
     Features features = Features::fourier;
     int64_t n_slot = 0, n_axis = 0;
-    const int64_t* points = nullptr;   ///< (n_slot) point of each; of a copy ~point
+    const int64_t* points = nullptr;   ///< (n_slot) point of each slot; ~point for a copy
     const float* positions = nullptr;  ///< (n_slot, n_axis)
     const DeviceColumn* columns = nullptr;
     const float* weight = nullptr;  ///< fourier (n_feature / 2, n_axis); linear (n_feature, n_axis)
@@ -49,23 +51,24 @@ struct BeginArgs {
     DeviceOutside* outside = nullptr;  ///< (n_column)
 };
 
-/// u = norm(x) + W rel + b of the slots in the layer's order, as operands.
+/// Arguments of the pass that writes u = norm(x) + W rel + b of the slots, in the layer's order, as
+/// operands.
 struct StartArgs {
     Operand operand = Operand::fp32;
     int64_t n_slot = 0, n_axis = 0;
-    const int32_t* slots = nullptr;  ///< (n_slot) main slot in each place; null: in order
+    const int32_t* slots = nullptr;  ///< (n_slot) main slot at each index; null: in order
     const float* x = nullptr;        ///< stream, main order
     int64_t width = 0;
     DeviceNorm norm;
-    int32_t n_norm = 0;               ///< channels that count in it; weight null: no norm
+    int32_t n_norm = 0;               ///< number of channels in the norm; weight null: no norm
     const float* relative = nullptr;  ///< (n_slot, n_axis), layer's order; null: nothing is added
     const float* weight = nullptr;    ///< (width, n_axis)
     const float* bias = nullptr;      ///< (width)
     void* to = nullptr;               ///< operands (n_tile, width / 8, 32)
 };
 
-/// Heads as rows of a stream: channel c of head h of item i is that of row
-/// i * items + h * heads and of channel first + h * head_channels + c.
+/// Heads as rows of a stream: channel c of head h of item i is in row
+/// i * items + h * heads, at channel first + h * head_channels + c.
 struct HeadRows {
     const float* stream = nullptr;
     int64_t width = 0;
@@ -73,8 +76,9 @@ struct HeadRows {
     int32_t first = 0, head_channels = 0;
 };
 
-/// Blocks of l slots: of each head the l * D channels of its slots side by side, row b * H + h of a
-/// stream of `width` channels; or their means, D channels.
+/// Arguments of the pass that folds blocks of l slots: for each head the l * D channels of the
+/// slots side by side, in row b * H + h of a stream of `width` channels; or their means, D
+/// channels.
 struct FoldArgs {
     bool is_mean = false;
     int64_t n_block = 0, l = 1;
@@ -84,23 +88,23 @@ struct FoldArgs {
     int64_t width = 0;
 };
 
-/// For each group of g slots and head the n_choice blocks of the total order in bsa.hpp, ascending.
-/// Scores in single precision, fused over channels in order. Fewer than n_choice blocks never
-/// exist.
+/// Arguments of the choice: for each group of g slots and each head, the first n_choice blocks of
+/// the total order in bsa.hpp, ascending. Scores are in single precision, fused over channels in
+/// order. There are always at least n_choice blocks.
 struct ChooseArgs {
-    int64_t n_group = 0, g = 1;  ///< g: items of `queries` that a group averages
-    int64_t first_ball = 0;      ///< that of group 0, among the balls of the blocks
+    int64_t n_group = 0, g = 1;  ///< g: number of items of `queries` that a group averages
+    int64_t first_ball = 0;      ///< ball of group 0, among the balls of the blocks
     int64_t n_block = 0;
     int32_t n_choice = 1, n_head = 0, n_dim = 0;
-    int64_t groups_of_ball = 0, blocks_of_ball = 0;  ///< 0: no block is a group's own
+    int64_t groups_of_ball = 0, blocks_of_ball = 0;  ///< 0: groups have no own blocks
     HeadRows queries, keys;
     int32_t* to = nullptr;  ///< (n_group, n_head, n_choice)
     DeviceFindings* findings = nullptr;
 };
 
-/// y = gate * softmax(scores) values of each query, or added to what is there.
+/// Arguments of y = gate * softmax(scores) values of each query, written or added.
 ///   all      keys 0 .. n_key - 1
-///   ball     those of the query's ball of `ball` slots; scores += sigma_h |rel_i - rel_j|
+///   ball     keys in the query's ball of `ball` slots; scores += sigma_h |rel_i - rel_j|
 ///   chosen   the l keys of each of the n_choice blocks of the query's group of g
 struct AttendArgs {
     enum class Keys { all, ball, chosen };
@@ -113,34 +117,35 @@ struct AttendArgs {
     int64_t ball = 1;
     const float* relative = nullptr;  ///< (n_query, n_axis)
     int32_t n_axis = 0;
-    const float* sigma = nullptr;  ///< (n_head), times log2(e)
+    const float* sigma = nullptr;  ///< (n_head), multiplied by log2(e)
 
     const int32_t* chosen = nullptr;  ///< as in ChooseArgs
     int64_t g = 1, l = 1;
     int32_t n_choice = 0;
 
-    int64_t repeats = 1;             ///< rows that query i is written to: repeats * i ..
-    const int32_t* slots = nullptr;  ///< as in StartArgs: where rows are written
-    /// Stream of n_head * head_groups * 8 channels, main order; up to a multiple of 16 zeros
-    /// follow.
+    int64_t repeats = 1;             ///< number of rows that query i is written to: repeats * i ..
+    const int32_t* slots = nullptr;  ///< as in StartArgs: target of each row
+    /// Stream of n_head * head_groups * 8 channels, main order; zeros follow up to a multiple of
+    /// 16.
     float* to = nullptr;
     bool adds = false;
     // Gates before the sigmoid, of the layer's rows: channel gate_first + h * gate_step of a
-    // stream, or of one row for all.
+    // stream, or of one row for all queries.
     const float* gates = nullptr;  ///< null: 1
     int64_t gate_width = 0;        ///< 0: one row
     int32_t gate_first = 0, gate_step = 1;
 };
 
-/// x += residual, residual = x, or only the latter.
+/// Arguments of x += residual, residual = x, or only of residual = x.
 struct ResidualArgs {
-    int64_t n = 0;  ///< numbers
+    int64_t n = 0;  ///< number of elements
     float* x = nullptr;
     float* residual = nullptr;
     bool adds = true;
 };
 
-/// columns = y * std + mean of the originals; NaN where the findings say that the run has failed.
+/// Arguments of columns = y * std + mean of the original points; NaN if the findings report that
+/// the run has failed.
 struct EndArgs {
     int64_t n_slot = 0;
     const int64_t* points = nullptr;  ///< as in BeginArgs
@@ -151,9 +156,9 @@ struct EndArgs {
     DeviceFindings* findings = nullptr;
 };
 
-/// The passes, as the plug-in offers them. Each enqueues on `stream`; throws device, not_supported.
-/// load() brings the code for an operand onto the device: once before the first pass of a plan
-/// there, and not while a graph is recorded.
+/// The passes of the plug-in. Each enqueues on `stream`; throws device, not_supported. load() loads
+/// the code for an operand onto the device. Call it once before the first pass of a plan there, and
+/// not while a graph is recorded.
 struct DeviceKernels {
     void (*begin)(const DeviceProperties&, const BeginArgs&, Stream) = nullptr;
     void (*linear)(const DeviceProperties&, const LinearArgs&, Stream) = nullptr;
@@ -172,9 +177,9 @@ struct DeviceKernels {
 };
 
 namespace cuda {
-/// The passes, launched on the device that is the thread's current one.
+/// Returns the passes, launched on the thread's current device.
 const DeviceKernels& kernels();
-/// The same for a plug-in: each makes its device the current one for the launch.
+/// Returns the passes for a plug-in; each makes its device current for the launch.
 DeviceTable device_table();
 }  // namespace cuda
 

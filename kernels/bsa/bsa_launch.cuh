@@ -4,26 +4,25 @@
 #include "kernels/bsa/bsa_device.hpp"
 #include "kernels/device/launch.cuh"
 
-/// Helpers of the kernels of Ball Sparse Attention: offsets of heads, and the launches of each
-/// file.
+/// Shared by the kernels of Ball Sparse Attention: offsets of heads, and the launches of each file.
 namespace surrogate::kernels::bsa::cuda {
 
 using namespace surrogate::kernels::cuda;
 
-/// Returns the offset of a lane's two channels (2t, 2t + 1) in group 0 of a row.
+/// Returns the offset of a lane's two channels (2t, 2t + 1) of group 0 of a row.
 __device__ inline int64_t place_in(int64_t row, int64_t width, int t) {
     const auto tile = static_cast<int64_t>(static_cast<uint64_t>(row) / tile_rows);
     const int r = static_cast<int>(row) & (static_cast<int>(tile_rows) - 1);
     return tile * width * tile_rows + ((r & 7) * 4 + t) * 4 + (r >> 3) * 2;
 }
-constexpr int64_t group_step = 128;  ///< floats from a group of 8 channels to the next
+constexpr int64_t group_step = 128;  ///< floats from one group of 8 channels to the next
 
-/// The same of item `item` of a head.
+/// Returns the offset of a lane's two channels of item `item` of a head.
 __device__ inline int64_t place_in(const HeadRows& rows, int64_t item, int head, int t) {
     return place_in(item * rows.items + head * int64_t{rows.heads}, rows.width, t) +
            (rows.first + head * rows.head_channels) / 8 * group_step;
 }
-/// One number of it.
+/// Returns one number of item `item` of a head.
 __device__ inline float number_in(const HeadRows& rows, int64_t item, int head, int c) {
     return rows.stream[fragment_index(item * rows.items + head * int64_t{rows.heads},
                                       rows.first + head * rows.head_channels + c, rows.width)];

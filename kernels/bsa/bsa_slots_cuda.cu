@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What happens to slots one by one: from the caller's columns to features, the inputs of a layer in
-// its order, blocks side by side, residuals, and back to the columns. All are bound by memory.
+// Passes that process slots one by one: from the caller's columns to features, the inputs of a
+// layer in its order, blocks side by side, residuals, and back to the columns. All are bound by
+// memory.
 #include "kernels/bsa/bsa_launch.cuh"
 #include "kernels/device/columns.cuh"
 #include "kernels/device/items.cuh"
@@ -10,8 +11,8 @@
 namespace surrogate::kernels::bsa::cuda {
 namespace {
 
-/// One thread a slot; all threads of a warp go through all columns, whose findings they count
-/// together. Copies give their originals' numbers, unseen.
+/// Uses one thread per slot. All threads of a warp process all columns and count the findings
+/// together. Copies give the numbers of their originals and report nothing.
 __global__ void __launch_bounds__(item_threads) begin_kernel(const BeginArgs args) {
     const int64_t n_row = padded_rows(args.n_slot);
     const int64_t n_whole = (n_row + 31) / 32 * 32;
@@ -47,8 +48,8 @@ __global__ void __launch_bounds__(item_threads) begin_kernel(const BeginArgs arg
     }
 }
 
-/// A warp takes a tile of the layer's order: lane 4 g + t has rows g and g + 8, channels 2t and 2t
-/// + 1 of every group.
+/// Processes one tile of the layer's order per warp: lane 4 g + t has rows g and g + 8, channels 2t
+/// and 2t + 1 of every group.
 template <Operand operand>
 __global__ void __launch_bounds__(item_threads) start_kernel(const StartArgs args) {
     using P = Products<operand>;

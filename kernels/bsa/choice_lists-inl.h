@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The best blocks of some groups while keys come in, compiled once per vector level. Lanes run
-// along groups.
+// The best blocks of some groups while keys are offered. This file is compiled once per SIMD
+// instruction set. Lanes run along groups.
 #if defined(SURROGATE_CHOICE_LISTS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef SURROGATE_CHOICE_LISTS_INL_H_
 #undef SURROGATE_CHOICE_LISTS_INL_H_
@@ -21,20 +21,22 @@ namespace surrogate::kernels::bsa::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 using namespace surrogate::kernels::HWY_NAMESPACE;
 
-/// Vectors of groups that go together: 16 lanes at every level that has them.
+/// Number of vectors of groups that are processed together: 16 lanes on every instruction set that
+/// has them.
 constexpr int n_vector = width == 8 ? 2 : 1;
 constexpr int64_t n_lane = n_vector * width;
-/// Keys scored at once: 8 sums in flight fill both multiply-add units of today's processors.
+/// Keys scored at once: 8 sums in flight fill both multiply-add units of current processors.
 constexpr int n_together = width == 16 ? 8 : 4;
 
 constexpr float infinity = std::numeric_limits<float>::infinity();
 
 using IntTag = hn::RebindToSigned<Tag>;
 
-/// The best so far of n_lane groups of one head while keys of one call come in, rows of n_lane. A
-/// key of this call is known by its number in the call, an entry of earlier calls by -1 - rank.
-/// Keys come in ascending order, so that one with an equal score goes behind: strict comparisons
-/// are enough if entries with larger block numbers are held just below their scores.
+/// The best blocks so far of n_lane groups of one head, in rows of n_lane, while the keys of one
+/// call are offered. A key of this call is stored as its number in the call, an entry of earlier
+/// calls as -1 - rank. Keys are offered in ascending order, so that a key with an equal score is
+/// inserted after it. Strict comparisons are sufficient if entries with larger block numbers are
+/// held just below their scores.
 struct Lists {
     int64_t n_choice;
     float* score;  ///< (n_choice, n_lane)
@@ -45,7 +47,8 @@ struct Lists {
     }
 };
 
-/// Own blocks of each lane, as numbers and as keys of the call, and the keys of all lanes together.
+/// Own blocks of each lane, as block numbers and as keys of the call, and the keys of all lanes
+/// together.
 struct OwnKeys {
     int64_t first_block[n_lane], end_block[n_lane];
     int32_t first[n_lane], end[n_lane];
@@ -57,10 +60,11 @@ struct Groups {
     int64_t head, first, n;
 };
 
-/// The next float below a finite x; -infinity below the lowest.
+/// Returns the next float below a finite x; -infinity below the lowest.
 HWY_INLINE float just_below(float x) {
     const auto bits = std::bit_cast<int32_t>(x);
-    const int32_t next = bits < 0 ? bits + 1 : bits - 1;  // away from zero, and towards it
+    const int32_t next = bits < 0 ? bits + 1 : bits - 1;  // negative numbers: away from zero;
+                                                          // others: towards zero
     return std::bit_cast<float>((bits & 0x7fffffff) == 0 ? int32_t(0x80000001) : next);
 }
 
@@ -83,8 +87,9 @@ inline OwnKeys own_keys(const OwnBlocks& own, const Groups& groups, int64_t firs
     return keys;
 }
 
-/// Entries that any block outside the own ball displaces count as -infinity; lanes without a group
-/// take nothing. Written without branches, which would go wrong about as often as right.
+/// Fills the lists from `choice`. Entries that any block outside the own ball displaces count as
+/// -infinity; lanes without a group accept no key. Written without branches, which would be
+/// mispredicted half of the time.
 inline void begin_lists(Choice<float> choice, const OwnKeys& own, const Groups& groups,
                         int64_t end_block, const Lists& lists) {
     for (int64_t rank = 0; rank < lists.n_choice; ++rank) {
@@ -102,7 +107,8 @@ inline void begin_lists(Choice<float> choice, const OwnKeys& own, const Groups& 
     }
 }
 
-/// Entries only ever move to later ranks, so that the last rank comes first.
+/// Writes the lists back to the choice. Entries only move to later ranks, so the last rank is
+/// written first.
 inline void end_lists(const Lists& lists, const Groups& groups, int64_t first_block,
                       Choice<float> choice) {
     for (int64_t rank = lists.n_choice - 1; rank >= 0; --rank) {
@@ -119,8 +125,8 @@ inline void end_lists(const Lists& lists, const Groups& groups, int64_t first_bl
     }
 }
 
-/// One key for one vector of lanes, from the last rank up: a rank takes the entry above it, the
-/// key, or stays as it is.
+/// Inserts one key for one vector of lanes, from the last rank to the first: a rank gets the entry
+/// before it, the key, or stays unchanged.
 HWY_INLINE void insert_key(Vector score, int32_t key, int64_t n_choice, float* scores,
                            float* keys) {
     const Vector number = hn::BitCast(Tag(), hn::Set(IntTag(), key));
@@ -143,7 +149,7 @@ HWY_INLINE void insert_key(Vector score, int32_t key, int64_t n_choice, float* s
     store(hn::IfThenElse(is_above, number, old_key), keys);
 }
 
-/// n keys from `key` on, their scores (n, width).
+/// Inserts n keys from `key` on, with scores (n, width).
 inline HWY_NOINLINE void insert_keys(const float* score, int64_t n, int32_t key, int64_t n_choice,
                                      float* scores, float* keys) {
     const float* worst = scores + (n_choice - 1) * n_lane;
@@ -154,7 +160,7 @@ inline HWY_NOINLINE void insert_keys(const float* score, int64_t n, int32_t key,
     }
 }
 
-/// Scores of own blocks become -infinity.
+/// Sets the scores of own blocks to -infinity.
 template <int n_key>
 HWY_INLINE void hide_own(const OwnKeys& own, int64_t key, Vector (&score)[n_key][n_vector]) {
     const IntTag ints;

@@ -5,7 +5,7 @@
 
 namespace surrogate::kernels::bsa {
 
-/// One block beside a group.
+/// One block as a candidate of a group.
 template <class T>
 struct Candidate {
     bool is_own = false;
@@ -13,7 +13,7 @@ struct Candidate {
     int64_t block = -1;
 };
 
-/// The total order of Choice.
+/// Compares two candidates by the total order of Choice.
 template <class T>
 bool is_better(const Candidate<T>& a, const Candidate<T>& b) {
     if (a.is_own != b.is_own) return b.is_own;
@@ -25,7 +25,7 @@ inline bool is_own(const OwnBlocks& own, int64_t group, int64_t block) {
     return own.count > 0 && block >= own.first[group] && block < own.first[group] + own.count;
 }
 
-/// Puts a block in its place; the last one falls off.
+/// Inserts a block at its rank; the last entry is dropped.
 template <class T>
 void insert(Choice<T> choice, const OwnBlocks& own, int64_t head, int64_t group,
             const Candidate<T>& candidate) {

@@ -8,7 +8,7 @@
 namespace surrogate::kernels::bsa {
 namespace {
 
-/// Keys of a call are counted in 32 bits.
+/// Limit of the keys per call, which are counted in 32 bits.
 constexpr int64_t max_keys_of_call = int64_t{1} << 30;
 
 }  // namespace
@@ -23,8 +23,8 @@ template <class T>
 bool choose(const Queue& queue, const Heads& heads, Tile<const T> q, Tile<const T> k,
             int64_t first_block, const OwnBlocks& own, T* scratch, Choice<T> choice) {
     if (k.shape[1] >= max_keys_of_call)
-        throw Error(Status::limit, "choose() was given " + std::to_string(k.shape[1]) +
-                                       " blocks at once, its limit is below 2^30; offer them in "
+        throw Error(Status::limit, "choose() got " + std::to_string(k.shape[1]) +
+                                       " blocks at once, expected less than 2^30; offer them in "
                                        "several calls");
     if (!uses_simd<T>(queue, "choose")) return ref::choose(heads, q, k, first_block, own, choice);
     if constexpr (std::is_same_v<T, float>)

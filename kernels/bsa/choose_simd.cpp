@@ -21,7 +21,8 @@ struct Rows {
     int64_t row, n_dim;
 };
 
-/// Keys key .. key + n_key - 1, whose channels begin at k.data. Returns whether a list changed.
+/// Offers keys key .. key + n_key - 1, whose channels begin at k.data. Returns true if a list
+/// changed.
 template <int n_key>
 HWY_INLINE bool offer_keys(Rows q, Rows k, const OwnKeys& own, int64_t key, const Lists& lists,
                            Vector (&taint)[n_vector]) {
@@ -33,7 +34,7 @@ HWY_INLINE bool offer_keys(Rows q, Rows k, const OwnKeys& own, int64_t key, cons
     }
 #pragma GCC unroll 4
     for (int64_t c = 0; c < q.n_dim; ++c, q.data += q.row, k.data += k.row) {
-        hwy::Prefetch(k.data + lane_count);  // the next cache line: other keys of this channel
+        hwy::Prefetch(k.data + lane_count);  // next cache line: other keys of this channel
         Vector group[n_vector];
 #pragma GCC unroll 2
         for (int j = 0; j < n_vector; ++j) group[j] = load(q.data + j * width);
@@ -46,7 +47,8 @@ HWY_INLINE bool offer_keys(Rows q, Rows k, const OwnKeys& own, int64_t key, cons
     }
 #pragma GCC unroll 2
     for (int j = 0; j < n_vector; ++j) {
-        // 0 for numbers; by twos, as one sum of all would be a long wait.
+        // The sum is 0 if all scores are numbers. It is split in pairs, because one chain of
+        // additions has a long latency.
         Vector zero[(n_key + 1) / 2];
 #pragma GCC unroll 4
         for (int r = 0; r < n_key; r += 2) {
@@ -67,7 +69,7 @@ HWY_INLINE bool offer_keys(Rows q, Rows k, const OwnKeys& own, int64_t key, cons
         const float* worst = lists.score + (lists.n_choice - 1) * n_lane + j * width;
         if (HWY_LIKELY(hn::AllFalse(Tag(), hn::Gt(best, load(worst))))) continue;
         has_changed = true;
-        float kept[n_key * width];  // for numbers that change at run time: registers have none
+        float kept[n_key * width];  // registers cannot be indexed at run time
 #pragma GCC unroll 8
         for (int r = 0; r < n_key; ++r) store(score[r][j], kept + r * width);
         insert_keys(kept, n_key, static_cast<int32_t>(key), lists.n_choice, lists.score + j * width,
@@ -76,8 +78,8 @@ HWY_INLINE bool offer_keys(Rows q, Rows k, const OwnKeys& own, int64_t key, cons
     return has_changed;
 }
 
-/// All keys of a call to n_lane groups. Returns whether a list changed; taint (n_lane) is 0 where
-/// all scores are finite.
+/// Offers all keys of a call to n_lane groups. Returns true if a list changed; taint (n_lane) is 0
+/// if all scores are finite.
 HWY_NOINLINE bool offer_all(Rows q, Rows k, int64_t n_key, const OwnKeys& own, const Lists& lists,
                             float* taint) {
     Vector sum[n_vector];
@@ -100,7 +102,7 @@ float score_of(Rows q, Rows k) {
     return score;
 }
 
-/// Own blocks count only where there are too few others.
+/// Offers own blocks, for groups with too few other blocks.
 void offer_own(Rows q, Rows k, const OwnBlocks& own, const OwnKeys& keys, const Groups& groups,
                int64_t first_block, Choice<float> choice) {
     for (int64_t i = 0; i < groups.n; ++i) {
@@ -114,7 +116,7 @@ void offer_own(Rows q, Rows k, const OwnBlocks& own, const OwnKeys& keys, const 
     }
 }
 
-/// n_lane groups of one head.
+/// Chooses the blocks of n_lane groups of one head.
 bool choose_group(Rows q, Rows k, int64_t n_key, const Groups& groups, int64_t first_block,
                   const OwnBlocks& own, const OwnKeys& own_keys, const Lists& lists,
                   Choice<float> choice) {
@@ -135,7 +137,8 @@ bool choose(const Heads& heads, Tile<const float> q, Tile<const float> k, int64_
     for (int64_t first = 0; first < n_group; first += n_lane)
         keys[first / n_lane] =
             own_keys(own, {0, first, std::min(n_lane, n_group - first)}, first_block, n_key);
-    for (int64_t h = 0; h < heads.n_head; ++h) {  // keys of one head stay in the first-level cache
+    for (int64_t h = 0; h < heads.n_head; ++h) {  // the keys of one head stay in the first-level
+                                                  // cache
         const Rows rows{k.data + h * n_dim * k.stride[0], k.stride[0], n_dim};
         for (int64_t first = 0; first < n_group; first += n_lane) {
             const Groups groups{h, first, std::min(n_lane, n_group - first)};

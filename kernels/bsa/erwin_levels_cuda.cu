@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Erwin's U-net between its layers: means of messages, norms behind them, and rows on their way
-// between levels. A warp has a row of up to 256 channels in registers, or threads share numbers;
-// all of it is bound by memory.
+// Passes of Erwin's U-net between its layers: means of messages, the norms that follow, and row
+// copies between levels. A warp has a row of up to 256 channels in registers, or threads share
+// numbers. All passes are bound by memory.
 #include "kernels/bsa/bsa_launch.cuh"
 #include "kernels/device/items.cuh"
 
 namespace surrogate::kernels::bsa::cuda {
 namespace {
 
-constexpr int n_pair = static_cast<int>(largest_message / 64);  // of channels of a lane
+constexpr int n_pair = static_cast<int>(largest_message / 64);  // pairs of channels per lane
 
-/// Channels 64 k + 2 lane and the next one of a row, pair k.
+/// Channels 64 k + 2 lane and 64 k + 2 lane + 1 of a row, for pair k.
 struct Pairs {
     float2 of[n_pair];
 };
@@ -35,7 +35,8 @@ __device__ float sum_of_warp(float value) {
     return value;
 }
 
-/// x = norm(x) over n channels; channels behind them become those of weight and bias, zero.
+/// Computes x = norm(x) over n channels. The channels after them get the weight and bias stored
+/// there, which are zero.
 __device__ void normalise_row(const DeviceNorm& norm, int n, int64_t width, Pairs& x) {
     const float share = 1.0F / static_cast<float>(n);
     float sum = 0;
@@ -68,7 +69,7 @@ __device__ float gelu(float u) {
     return 0.5F * u * (1.0F + erff(u * 0.70710678118654752F));
 }
 
-/// One message, before its norm.
+/// Returns one message, before its norm.
 __device__ float message_of(const MessageArgs& args, float a, float b, int channel,
                             const float (&relative)[largest_axes]) {
     float u = a + b + args.bias[channel];
@@ -101,7 +102,7 @@ __device__ Pairs message_along(const MessageArgs& args, int64_t source, int64_t 
     return m;
 }
 
-/// A warp a target.
+/// Uses one warp per target.
 __global__ void __launch_bounds__(item_threads) message_kernel(const MessageArgs args) {
     const int64_t half = args.width / 8 * group_step;
     for (int64_t i = first_item() / 32; i < args.n_target; i += item_step() / 32) {
@@ -125,7 +126,7 @@ __global__ void __launch_bounds__(item_threads) message_kernel(const MessageArgs
     }
 }
 
-/// A warp a row.
+/// Uses one warp per row.
 __global__ void __launch_bounds__(item_threads) update_kernel(const UpdateArgs args) {
     for (int64_t row = first_item() / 32; row < args.n_row; row += item_step() / 32) {
         Pairs y = {};

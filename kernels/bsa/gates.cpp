@@ -9,8 +9,8 @@ namespace {
 
 void check_branches(size_t n_branch) {
     if (n_branch < 1 || n_branch > 4)
-        throw Error(Status::not_supported, "combine() was asked for " + std::to_string(n_branch) +
-                                               " branches; 1 to 4 are built");
+        throw Error(Status::not_supported,
+                    "combine() got " + std::to_string(n_branch) + " branches, expected 1 to 4");
 }
 
 }  // namespace

@@ -6,8 +6,7 @@
 namespace surrogate::kernels::bsa::ref {
 namespace {
 
-/// Returns the sigmoid of u and of -u, so that both keep their digits and the exponential never
-/// overflows.
+/// Sigmoid of u and of -u, so that both keep their digits and the exponential never overflows.
 template <class T>
 struct Sigmoid {
     explicit Sigmoid(T u) {

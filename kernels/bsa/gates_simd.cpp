@@ -15,15 +15,16 @@ namespace {
 namespace hn = hwy::HWY_NAMESPACE;
 using namespace surrogate::kernels::HWY_NAMESPACE;
 
-/// sigmoid(u) = 1 / (1 + e) with e = exp(-u), and sigmoid(-u) = e / (1 + e) with all its digits.
+/// Computes sigmoid(u) = 1 / (1 + e) with e = exp(-u), and sigmoid(-u) = e / (1 + e) with all its
+/// digits.
 template <int n>
 struct Sigmoids {
     Vector of_plus[n], of_minus[n];
 };
 
-/// exp(-u) = 2^t (1 + ln(2) r) with t = -u log2(e) as rounded and r what that leaves out: the
-/// rounded exponent alone would cost 2e-6 at |u| = 80. Clamped at |u| = 87, where t is +-125.5. A
-/// NaN in u lives on in r.
+/// Computes exp(-u) = 2^t (1 + ln(2) r) with t = -u log2(e) as rounded and r the rounding error of
+/// t. The rounded exponent alone would cost 2e-6 at |u| = 80. Clamped at |u| = 87, where t is
+/// +-125.5. A NaN in u is kept in r.
 template <int n>
 HWY_INLINE Sigmoids<n> sigmoids(const Vector (&u)[n]) {
     const Vector high = broadcast(-0x1.715476p0f), low = broadcast(-0x1.4ae0cp-26f);  // -log2(e)
@@ -82,7 +83,7 @@ void combine_n(int64_t n_head, Tile<const float> gate, const Tile<const float>* 
     }
 }
 
-/// One gate of a head in a vector of points.
+/// Computes the gradients of one gate of a head in a vector of points.
 HWY_INLINE void gate_backward(int64_t n_dim, Rows<const float> gate, Rows<const float> branch,
                               Rows<const float> dy, Rows<float> dbranch, Rows<float> dgate) {
     const Vector u[1] = {load(gate.data)};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sums over the lanes of 8 rows at once, compiled once per vector level.
+// Sums over the lanes of 8 rows at once. This file is compiled once per SIMD instruction set.
 #if defined(SURROGATE_JOIN_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef SURROGATE_JOIN_INL_H_
 #undef SURROGATE_JOIN_INL_H_
@@ -13,16 +13,17 @@
 HWY_BEFORE_NAMESPACE();
 namespace surrogate::kernels::HWY_NAMESPACE {
 
-/// lane_count lanes in vectors of this level.
+/// Number of vectors of this instruction set that hold lane_count lanes.
 constexpr int n_part = static_cast<int>(lane_count / width);
 
-/// Rows that are joined together.
+/// Number of rows that are joined together.
 constexpr int n_joined = 8;
 
 #if HWY_TARGET != HWY_SCALAR
-using Pairs = hn::Repartition<double, Tag>;  // two floats moved as one
+using Pairs = hn::Repartition<double, Tag>;  // moves two floats as one
 
-/// From blocks of four lanes of rows a and b: lanes 0 and 1 of both, and lanes 2 and 3 of both.
+/// Selects from blocks of four lanes of rows a and b: lanes 0 and 1 of both (lower), lanes 2 and 3
+/// of both (upper).
 HWY_INLINE Vector lower_pairs(Vector a, Vector b) {
     const Pairs pairs;
     return hn::BitCast(Tag(),
@@ -34,21 +35,22 @@ HWY_INLINE Vector upper_pairs(Vector a, Vector b) {
                        hn::InterleaveUpper(pairs, hn::BitCast(pairs, a), hn::BitCast(pairs, b)));
 }
 
-/// Halves onto halves of two rows: half as many lanes of each, side by side.
+/// Adds the halves of two rows: the result has half as many lanes of each row, side by side.
 HWY_INLINE Vector join_halves(Vector a, Vector b) {
     return hn::Add(hn::ConcatLowerLower(Tag(), b, a), hn::ConcatUpperUpper(Tag(), b, a));
 }
 #endif
 
-/// Returns the lane in which join_rows() leaves the sum of row r: the order of the shuffles.
+/// Returns the index at which join_rows() stores the sum of row r; the shuffles leave this order,
+/// and it is not sorted.
 HWY_INLINE int joined_place(int64_t r) {
     constexpr int place[3][n_joined] = {
         {0, 1, 2, 3, 4, 5, 6, 7}, {0, 4, 8, 12, 2, 6, 10, 14}, {0, 8, 4, 12, 2, 10, 6, 14}};
     return place[width == 16 ? 2 : width == 8 ? 1 : 0][r];
 }
 
-/// factor times the sum of the lanes of row r, to sums[joined_place(r)] of lane_count elements:
-/// lane l takes l + 8, then l + 4, l + 2 and l + 1, as PointSum::join().
+/// Writes factor times the sum of the lanes of row r to sums[joined_place(r)] of lane_count
+/// elements. Lane l adds l + 8, then l + 4, l + 2 and l + 1, as PointSum::join().
 HWY_INLINE void join_rows(const Vector (&row)[n_joined][n_part], float factor, float* sums) {
 #if HWY_TARGET == HWY_SCALAR
     for (int r = 0; r < n_joined; ++r) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Products of a few queries with the keys of a group, compiled once per vector level. Lanes run
-// along keys.
+// Products of a few queries with the keys of a group. This file is compiled once per SIMD
+// instruction set. Lanes run along keys.
 #if defined(SURROGATE_SELECTED_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef SURROGATE_SELECTED_INL_H_
 #undef SURROGATE_SELECTED_INL_H_
@@ -22,10 +22,10 @@ namespace surrogate::kernels::bsa::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 using namespace surrogate::kernels::HWY_NAMESPACE;
 
-/// Queries that go together: their sums are joined at once.
+/// Number of queries that are processed together, whose sums are joined at once.
 constexpr int64_t max_queries = n_joined;
 
-/// Keys of a group side by side, for one head:
+/// Keys and values of a group side by side, for one head:
 ///   k (round_up(d, 8), row), v (round_up(e, 8), row), row = round_up(n_key, lane_count)
 /// Columns from n_key on, and channels from d and e on, are zeros.
 struct Packed {
@@ -44,7 +44,7 @@ HWY_INLINE void copy(const float* from, float* to) {
     std::memcpy(to, from, n * sizeof(float));
 }
 
-/// l floats, a power of two.
+/// Copies l floats, l a power of two.
 HWY_INLINE void copy_slots(const float* from, int64_t l, float* to) {
     if (l == 1) return copy<1>(from, to);
     if (l == 2) return copy<2>(from, to);
@@ -64,7 +64,7 @@ HWY_INLINE void add_slots(const float* from, int64_t l, float* to) {
     }
 }
 
-/// n_dim channels of n_block blocks, from k or v of KeyBlock.
+/// Packs n_dim channels of n_block blocks, from k or v of KeyBlock.
 HWY_INLINE void pack_rows(const KeyBlock<const float>* blocks,
                           const float* KeyBlock<const float>::*rows, int64_t n_block, int64_t l,
                           int64_t n_dim, int64_t row, float* to) {
@@ -81,7 +81,8 @@ HWY_INLINE void pack_rows(const KeyBlock<const float>* blocks,
     }
 }
 
-/// Asks for what pack_rows() will read: blocks lie anywhere, and no processor guesses where.
+/// Prefetches the memory that pack_rows() will read: blocks are at arbitrary addresses, which a
+/// hardware prefetcher cannot predict.
 HWY_INLINE void prefetch_rows(const KeyBlock<const float>& block, const Heads& heads, int64_t l) {
     for (int64_t t = 0; t < l; t += lane_count) {
         for (int64_t c = 0; c < heads.n_key_dim; ++c) hwy::Prefetch(block.k + c * block.row + t);
@@ -89,7 +90,8 @@ HWY_INLINE void prefetch_rows(const KeyBlock<const float>& block, const Heads& h
     }
 }
 
-/// products(i, j) = sum_c q(c, i) k(c, j) for n_query queries and n_vector vectors of keys.
+/// Computes products(i, j) = sum_c q(c, i) k(c, j) for n_query queries and n_vector vectors of
+/// keys.
 template <int n_query, int n_vector>
 HWY_INLINE void multiply_block(Queries q, const float* k, int64_t row, int64_t n_dim,
                                float* products) {
@@ -127,7 +129,7 @@ HWY_INLINE void multiply_some(Queries q, const float* k, int64_t row, int64_t n_
     for (; j < row; j += width) multiply_block<n_query, 1>(q, k + j, row, n_dim, products + j);
 }
 
-/// products (q.n, row) of all queries with all keys.
+/// Computes the products (q.n, row) of all queries with all keys.
 inline HWY_NOINLINE void multiply(Queries q, const float* k, int64_t row, int64_t n_dim,
                                   float* products) {
     int64_t i = 0;
@@ -137,7 +139,7 @@ inline HWY_NOINLINE void multiply(Queries q, const float* k, int64_t row, int64_
         multiply_some<1>({q.data + i, q.row, 1}, k, row, n_dim, products + i * row);
 }
 
-/// Scores (q.n, row); columns from n_key on hold no score.
+/// Computes the scores (q.n, row); columns from n_key on get no_score.
 HWY_INLINE void score(Queries q, const Packed& keys, int64_t n_dim, float* scores) {
     multiply(q, keys.k, keys.row, n_dim, scores);
     for (int64_t i = 0; i < q.n && keys.n_key < keys.row; ++i) {
@@ -145,7 +147,7 @@ HWY_INLINE void score(Queries q, const Packed& keys, int64_t n_dim, float* score
     }
 }
 
-/// factor sum_j weight(j) x(c, j) of 8 channels, to sums[joined_place(c)].
+/// Writes factor sum_j weight(j) x(c, j) of 8 channels to sums[joined_place(c)].
 inline HWY_NOINLINE void average_rows(const float* weights, const float* x, int64_t row,
                                       float factor, float* sums) {
     Vector sum[n_joined][n_part];

@@ -25,7 +25,8 @@ void attend_blocks_backward(const Queue& queue, const Heads& heads, HeadRange ra
 }
 
 int64_t attend_blocks_scratch(const Heads& heads, int64_t l, int64_t n_choice) {
-    // Keys, values, their gradients, and for 8 queries scores and their gradients.
+    // Space for keys, values and their gradients, and for the scores of 8 queries and their
+    // gradients.
     const int64_t n_packed = round_up(heads.n_key_dim, 8) + round_up(heads.n_value_dim, 8);
     return (2 * n_packed + 2 * 8) * round_up(l * n_choice, lane_count);
 }

@@ -9,7 +9,7 @@
 namespace surrogate::kernels::bsa::ref {
 namespace {
 
-/// sum_c a(first + c, i) x[c * row].
+/// Returns sum_c a(first + c, i) x[c * row].
 template <class T>
 T product(Tile<const T> a, int64_t first, int64_t n_dim, int64_t i, const T* x, int64_t row) {
     T sum = 0;
@@ -17,7 +17,7 @@ T product(Tile<const T> a, int64_t first, int64_t n_dim, int64_t i, const T* x, 
     return sum;
 }
 
-/// Query i of head h.
+/// Computes query i of head h.
 template <class T>
 void attend_query(const Heads& heads, int64_t h, int64_t i, Tile<const T> q,
                   std::span<const KeyBlock<const T>> blocks, int64_t l, T* scores, Tile<T> y,
@@ -44,8 +44,8 @@ void attend_query(const Heads& heads, int64_t h, int64_t i, Tile<const T> q,
     }
 }
 
-/// Gradients of one group and head: of queries at once, of keys and values to `sums`
-/// (d + e, n_choice l).
+/// Computes the gradients of one group and head: adds the gradients of queries at once, and those
+/// for keys and values to `sums` (d + e, n_choice l).
 template <class T>
 void group_backward(const Heads& heads, int64_t h, int64_t first, int64_t end,
                     const AttendGradient<T>& of, std::span<const KeyBlock<const T>> blocks,

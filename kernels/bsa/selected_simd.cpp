@@ -15,15 +15,15 @@ HWY_BEFORE_NAMESPACE();
 namespace surrogate::kernels::bsa::HWY_NAMESPACE {
 namespace {
 
-/// The largest of `row` scores.
+/// Returns the largest of `row` scores.
 HWY_INLINE float largest(const float* scores, int64_t row) {
     Vector m = load(scores);
     for (int64_t j = width; j < row; j += width) m = at_least(m, load(scores + j));
     return hn::GetLane(hn::MaxOfLanes(Tag(), m));
 }
 
-/// Scores of a query become 2^(S - maximum), in place. `sum`: partial sums of them; NaN if a score
-/// is none, which the exponential alone would not carry on.
+/// Replaces the scores of a query by 2^(S - maximum), in place. `sum` receives their partial sums,
+/// or NaN if a score is NaN, which the exponential alone would not propagate.
 HWY_INLINE void weigh(int64_t row, float maximum, float* scores, Vector (&sum)[n_part]) {
     const Vector m = broadcast(maximum), lowest = lowest_beside(m), zero = broadcast(0.0f);
 #pragma GCC unroll 2
@@ -45,8 +45,8 @@ HWY_INLINE void weigh(int64_t row, float maximum, float* scores, Vector (&sum)[n
     }
 }
 
-/// Scores of all queries become weights; their maxima (n_query) and sums, as join_rows() gives
-/// them.
+/// Replaces the scores of all queries by weights; writes their maxima (n_query), and their sums in
+/// the layout of join_rows().
 HWY_NOINLINE void weigh_all(int64_t n_query, int64_t row, float* scores, float* maximum,
                             float* sums) {
     Vector part[n_joined][n_part];
@@ -60,12 +60,12 @@ HWY_NOINLINE void weigh_all(int64_t n_query, int64_t row, float* scores, float* 
     join_rows(part, 1, sums);
 }
 
-/// Destination of the results of some queries of one head: channel 0 of the first query, and its
-/// log sum.
+/// Targets of the results of some queries of one head: channel 0 of the first query, and its log
+/// sum.
 struct Results {
     float* y;
     int64_t y_row;
-    float* log_sum;  ///< null: not wanted
+    float* log_sum;  ///< null: not computed
 };
 
 void attend_queries(const Heads& heads, Queries q, const Packed& keys, float* scores,
@@ -87,7 +87,7 @@ void attend_queries(const Heads& heads, Queries q, const Packed& keys, float* sc
     }
 }
 
-/// Keys and values of a group, packed at `scratch`; what lies behind them goes to `rest`.
+/// Packs keys and values of a group at `scratch`; returns the memory after them in `rest`.
 Packed pack(const Heads& heads, const KeyBlock<const float>* blocks,
             const ChosenBlocks<const float>& chosen, float* scratch, float** rest) {
     const int64_t d = heads.n_key_dim, e = heads.n_value_dim;
@@ -120,14 +120,15 @@ void attend_blocks(const Heads& heads, Tile<const float> q, const ChosenBlocks<c
     }
 }
 
-// ---- backward
+// ---- backward pass
 
-/// Gradients of the packed keys and values of one head, as they lie.
+/// Gradients of the packed keys and values of one head, in the packed layout.
 struct PackedGradient {
     float *k, *v;
 };
 
-/// sums(c, j) += sum_i a(c, i) weight(i, j): the weights of some queries, each times its channel.
+/// Adds sums(c, j) += sum_i a(c, i) weight(i, j): the weights of some queries, each multiplied by
+/// its channel.
 HWY_NOINLINE void spread(Queries a, const float* weights, int64_t row, int64_t n_dim, float* sums) {
     for (int64_t j = 0; j < row; j += width) {
         Vector weight[max_queries];
@@ -141,7 +142,7 @@ HWY_NOINLINE void spread(Queries a, const float* weights, int64_t row, int64_t n
     }
 }
 
-/// Scores and products <dy, v> of one query become p and ds ln(2), in place.
+/// Replaces scores and products <dy, v> of one query by p and ds ln(2), in place.
 HWY_INLINE void weigh_backward(int64_t row, float log_sum, float delta, float* scores, float* ds) {
     const Vector m = broadcast(log_sum), ln_2 = broadcast(std::numbers::ln2_v<float>);
     for (int64_t j = 0; j < row; j += width) {
@@ -152,7 +153,7 @@ HWY_INLINE void weigh_backward(int64_t row, float log_sum, float delta, float* s
     }
 }
 
-/// Queries first .. first + n - 1 of head h.
+/// Processes queries first .. first + n - 1 of head h.
 void queries_backward(const Heads& heads, int64_t h, int64_t first, int64_t n,
                       const AttendGradient<float>& of, const Packed& keys,
                       const PackedGradient& gradient, float* scores, Tile<float> dq) {

@@ -4,8 +4,8 @@
 #include "kernels/device/columns.hpp"
 #include "kernels/device/products.cuh"
 
-/// Numbers of the caller's columns, read and written by the lane that holds their point; what is
-/// not finite or outside of its range goes to the findings.
+/// Access to the caller's columns. The lane that holds a point reads and writes its values. Values
+/// that are not finite, or outside their range, are added to the findings.
 namespace surrogate::kernels::cuda {
 
 constexpr float largest_float = 3.402823466e38F;
@@ -20,13 +20,13 @@ __device__ inline void raise_to(uint64_t* place, uint64_t value) {
     atomicMax(reinterpret_cast<unsigned long long*>(place), static_cast<unsigned long long>(value));
 }
 
-/// Adds what the lanes of a warp have found outside of the range of column c: above and below are
-/// ordered_bits() as in DeviceOutside, 0 in lanes that found nothing. Called by all lanes.
+/// Adds the values that the lanes of a warp found outside the range of column c. above and below
+/// are ordered_bits() as in DeviceOutside, 0 in lanes without such a value. All lanes must call it.
 __device__ inline void count_outside(uint64_t above, uint64_t below, DeviceOutside* columns,
                                      int c) {
     constexpr unsigned all = ~0U;
     const unsigned found = __ballot_sync(all, above != 0 || below != 0);
-    if (found == 0) return;  // of nearly all warps
+    if (found == 0) return;  // true in nearly all warps
     for (int step = 16; step > 0; step /= 2) {
         const uint64_t other_above = __shfl_xor_sync(all, above, step);
         const uint64_t other_below = __shfl_xor_sync(all, below, step);
@@ -41,14 +41,14 @@ __device__ inline void count_outside(uint64_t above, uint64_t below, DeviceOutsi
     if (below != 0) raise_to(&outside.below, below);
 }
 
-/// Returns whether the run has failed on this rank, or its results are lost on all ranks.
+/// Returns true if the run has failed on this rank, or its results are lost on all ranks.
 __device__ inline bool is_lost(const DeviceFindings& findings) {
     return findings.poisoned != 0 || findings.not_finite != 0 ||
            findings.bad_input != DeviceFindings::no_place;
 }
 
-/// The network's input at a point, and what to count of it; 0, and a finding, where it is not
-/// finite.
+/// Returns the network's input at a point, and its contribution to the counts. A value that is not
+/// finite gives 0 and a finding.
 __device__ inline float read_column(const DeviceColumn& column, int64_t point, int64_t index,
                                     DeviceFindings* findings, uint64_t& above, uint64_t& below) {
     const int64_t at = point * column.stride;
@@ -65,7 +65,7 @@ __device__ inline float read_column(const DeviceColumn& column, int64_t point, i
     return 0;
 }
 
-/// The caller's value; NaN, and a finding, where its type cannot hold it.
+/// Writes the caller's value; NaN, and a finding, if its type cannot represent the value.
 __device__ inline void write_column(const DeviceColumn& column, int64_t point, int64_t index,
                                     float output, bool lost, DeviceFindings* findings) {
     const double value = static_cast<double>(output) * column.std + column.mean;

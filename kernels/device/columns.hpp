@@ -5,11 +5,12 @@
 #include <cstdint>
 #include <limits>
 
-/// Descriptions of the caller's columns for a device's passes, and the errors that passes report.
+/// The caller's columns as passes on a device read and write them, and the records of invalid
+/// values.
 namespace surrogate::kernels {
 
-/// The caller's memory on the device: network input = (value - mean) / std, prediction = value *
-/// std + mean, in double. Inputs outside min .. max are counted.
+/// A column of the caller's memory on the device: network input = (value - mean) / std, prediction
+/// = value * std + mean, in double. Inputs outside min .. max are counted.
 struct DeviceColumn {
     void* data = nullptr;
     int64_t stride = 1;  ///< elements between points
@@ -21,10 +22,11 @@ struct DeviceColumn {
     bool operator==(const DeviceColumn&) const = default;
 };
 
-/// Columns that a place can tell apart; whoever sets columns up refuses more.
+/// Largest number of columns that place_of() distinguishes; the code that sets columns up rejects
+/// more.
 constexpr int64_t max_columns = 256;
 
-/// A point and a column of it as one number, ordered by points first.
+/// Returns a point and a column of it as one number, ordered by points first.
 constexpr uint64_t place_of(int64_t point, int64_t column) {
     return static_cast<uint64_t>(max_columns * point + column);
 }
@@ -35,23 +37,24 @@ constexpr int64_t column_of_place(uint64_t place) {
     return static_cast<int64_t>(place % max_columns);
 }
 
-/// Errors that a run detects on the device. A place is that of the smallest bad point, or no_place.
+/// Errors that a run detects on the device. A place is place_of() of the smallest invalid point, or
+/// no_place.
 struct DeviceFindings {
     static constexpr uint64_t no_place = ~uint64_t{0};
-    uint64_t bad_input = no_place;   ///< not finite once normalised
+    uint64_t bad_input = no_place;   ///< not finite after normalization
     uint64_t bad_output = no_place;  ///< not finite in the type of its array
     int32_t poisoned = 0;            ///< nonzero: this rank sends NaN instead of its sums
     int32_t not_finite = 0;          ///< nonzero: sums of some rank were not finite
 };
 
-/// Inputs of a column outside its range, finite once normalised. Cleared by the caller.
+/// Inputs of a column outside its range that are finite after normalization. The caller clears it.
 struct DeviceOutside {
     uint64_t n = 0;
     uint64_t above = 0;  ///< ordered_bits() of the largest value above max; 0: none
     uint64_t below = 0;  ///< ~ordered_bits() of the smallest value below min; 0: none
 };
 
-/// An integer that grows with the number, NaN left out; never 0 nor ~0 for others.
+/// Returns an integer that grows with the number, NaN excepted; never 0 or ~0 for other numbers.
 constexpr uint64_t ordered_bits(double value) {
     constexpr uint64_t sign = uint64_t{1} << 63;
     const auto bits = std::bit_cast<uint64_t>(value);

@@ -2,9 +2,10 @@
 #pragma once
 
 /// Device functions beyond plain CUDA C++: tensor-core products, transposes inside a warp,
-/// asynchronous copies and fast functions, one wrapper each. Tests compile the same kernels for the
-/// host: there surrogate_emulation.hpp offers CUDA's own words (__global__, threadIdx, shuffles,
-/// barriers) and another version of everything below, with the same fragment layouts.
+/// asynchronous copies and fast functions, with one wrapper each. Tests compile the same kernels
+/// for the host: there surrogate_emulation.hpp provides CUDA's own keywords and functions
+/// (__global__, threadIdx, shuffles, barriers) and another version of everything below, with the
+/// same fragment layouts.
 ///
 /// Fragments (PTX ISA, "Warp-level matrix instructions"), lane = 4 g + t:
 ///   A 16 x 8 of 16-bit   a[0]: (g, 2t..2t+1)       a[1]: (g+8, 2t..2t+1)
@@ -14,7 +15,8 @@
 ///   B 16 x 8 of 16-bit   b[0]: (2t..2t+1, g)       b[1]: (2t+8..2t+9, g)
 ///   B  8 x 8 of tf32     b[0]: (t, g)              b[1]: (t+4, g)
 ///   C 16 x 8 of float    c[0], c[1]: (g, 2t..2t+1)   c[2], c[3]: (g+8, 2t..2t+1)
-/// A and B of tf32 take the two rows or columns of a pair in any order, as long as both do.
+/// A and B of tf32 may hold the two rows or columns of a pair in any order, if both use the same
+/// order.
 
 #include <cstdint>
 
@@ -27,17 +29,18 @@
 
 #include "kernels/device/cuda_context.hpp"
 
-/// Launches kernel<<<grid, block, shared bytes, stream>>>(args...). The kernel stands in
-/// parentheses if its name holds a comma.
+/// Launches kernel<<<grid, block, shared bytes, stream>>>(args...). Put the kernel in parentheses
+/// if its name contains a comma.
 #define SURROGATE_LAUNCH(kernel, grid, block, shared, stream, ...) \
     kernel<<<(grid), (block), (shared), static_cast<cudaStream_t>(stream)>>>(__VA_ARGS__)
 
-/// Dynamic shared memory of the block.
+/// Declares the dynamic shared memory of the block.
 #define SURROGATE_SHARED(name) extern __shared__ __align__(16) unsigned char name[]
 
 namespace surrogate::kernels::cuda {
 
-/// While it lives, device `index` is the calling thread's current one; then what was before.
+/// Makes device `index` current in the calling thread for its lifetime; the destructor restores the
+/// previous device.
 class CurrentDevice {
 public:
     explicit CurrentDevice(int index) : context_(index), current_(context_) {}
@@ -47,9 +50,9 @@ private:
     Current current_;
 };
 
-/// Lets a kernel ask for so much dynamic shared memory. Also loads it, which the question for its
-/// attributes does by contract: under lazy loading, its first launch would load it, and that may be
-/// inside a recording. Returns the runtime's error.
+/// Raises the limit of dynamic shared memory of a kernel. Also loads the kernel, which reading its
+/// attributes does by contract. Under lazy loading its first launch would load it, possibly inside
+/// a graph capture. Returns the runtime's error.
 template <class Kernel>
 cudaError_t allow_shared(Kernel kernel, int64_t n_byte) {
     const auto* const function = reinterpret_cast<const void*>(kernel);
@@ -60,8 +63,8 @@ cudaError_t allow_shared(Kernel kernel, int64_t n_byte) {
                                 static_cast<int>(n_byte));
 }
 
-/// c += a b, 16 x 8 += 16 x 8 * 8 x 8. Volatile: all lanes take part, so a compiler must not move a
-/// product behind a branch that only some of them take.
+/// Computes c += a b, 16 x 8 += 16 x 8 * 8 x 8. Volatile: all lanes take part, so a compiler must
+/// not move a product behind a branch that only some lanes follow.
 __device__ inline void product_f16(float (&c)[4], const uint32_t (&a)[2], uint32_t b) {
     asm volatile(
         "mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, {%4,%5}, {%6}, "
@@ -76,7 +79,7 @@ __device__ inline void product_bf16(float (&c)[4], const uint32_t (&a)[2], uint3
         : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
         : "r"(a[0]), "r"(a[1]), "r"(b));
 }
-/// c += a b, 16 x 8 += 16 x 16 * 16 x 8.
+/// Computes c += a b, 16 x 8 += 16 x 16 * 16 x 8.
 __device__ inline void product_f16(float (&c)[4], const uint32_t (&a)[4], const uint32_t (&b)[2]) {
     asm volatile(
         "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, "
@@ -91,7 +94,8 @@ __device__ inline void product_bf16(float (&c)[4], const uint32_t (&a)[4], const
         : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
         : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 }
-/// c += a b, 16 x 8 += 16 x 8 * 8 x 8, operands floats whose last 13 bits are not read.
+/// Computes c += a b, 16 x 8 += 16 x 8 * 8 x 8. Operands are floats whose last 13 bits are not
+/// read.
 __device__ inline void product_tf32(float (&c)[4], const uint32_t (&a)[4], const uint32_t (&b)[2]) {
     asm volatile(
         "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, "
@@ -100,14 +104,15 @@ __device__ inline void product_tf32(float (&c)[4], const uint32_t (&a)[4], const
         : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 }
 
-/// An 8 x 8 matrix of 16-bit numbers, row g in lanes 4g..4g+3, two a lane: its transpose.
+/// Returns the transpose of an 8 x 8 matrix of 16-bit numbers; row g is in lanes 4g..4g+3, two
+/// numbers per lane.
 __device__ inline uint32_t transpose_8x8(uint32_t rows) {
     uint32_t columns;
     asm volatile("movmatrix.sync.aligned.m8n8.trans.b16 %0, %1;" : "=r"(columns) : "r"(rows));
     return columns;
 }
 
-/// Two floats rounded to nearest even, `first` in the low half.
+/// Returns two floats rounded to nearest even, `first` in the low half.
 __device__ inline uint32_t pack_f16(float first, float second) {
     uint32_t pair;
     asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(second), "f"(first));
@@ -118,15 +123,16 @@ __device__ inline uint32_t pack_bf16(float first, float second) {
     asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(second), "f"(first));
     return pair;
 }
-/// Rounded to 11 bits, ties away from zero; the bits are those of a float with 13 zeros at the end.
+/// Rounds to 11 bits, ties away from zero; the result has the bit pattern of a float with 13 zeros
+/// at the end.
 __device__ inline uint32_t to_tf32(float value) {
     uint32_t bits;
     asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(bits) : "f"(value));
     return bits;
 }
 
-/// 2^x, relative error 2^-22; 1 / x, 1 / sqrt(x), error 1 and 2 units in the last place; tanh,
-/// relative error 2^-11. Numbers below 2^-126 count as 0.
+/// Fast functions: 2^x, relative error 2^-22; 1 / x and 1 / sqrt(x), error 1 and 2 units in the
+/// last place; tanh, relative error 2^-11. Numbers below 2^-126 count as 0.
 __device__ inline float fast_exp2(float x) {
     float y;
     asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
@@ -143,7 +149,7 @@ __device__ inline float fast_tanh(float x) {
     return y;
 }
 
-/// 16 bytes from global to shared memory, both aligned, behind the thread's back; the thread's own
+/// Copies 16 bytes from global to shared memory, both aligned, asynchronously; the thread's own
 /// copies are complete after wait_copies().
 __device__ inline void copy_async_16(void* shared, const void* global) {
     const auto address = static_cast<uint32_t>(__cvta_generic_to_shared(shared));

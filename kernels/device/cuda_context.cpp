@@ -12,8 +12,9 @@
 namespace surrogate::kernels::cuda {
 namespace {
 
-/// The few functions of the driver that the runtime has no word for, by the names of the driver's
-/// binary interface. Never closed: the driver keeps threads of its own.
+/// The few functions of the driver that have no equivalent in the runtime, by the names of the
+/// driver's binary interface. The library is never closed, because the driver keeps threads of its
+/// own.
 struct Driver {
     CUresult (*retain)(CUcontext*, CUdevice) = nullptr;
     CUresult (*release)(CUdevice) = nullptr;
@@ -33,7 +34,7 @@ private:
         if (!library) {
             const char* reason = dlerror();
             throw Error(Status::not_supported,
-                        std::string("CUDA's driver cannot be loaded: ") + (reason ? reason : ""));
+                        std::string("the CUDA driver cannot be loaded: ") + (reason ? reason : ""));
         }
         find(library, "cuDevicePrimaryCtxRetain", retain);
         find(library, "cuDevicePrimaryCtxRelease_v2", release);
@@ -48,7 +49,7 @@ private:
         function = reinterpret_cast<Function>(dlsym(library, symbol));
         if (!function)
             throw Error(Status::not_supported,
-                        std::string("CUDA's driver has no function ") + symbol);
+                        std::string("the CUDA driver has no function ") + symbol);
     }
 };
 
@@ -59,10 +60,10 @@ PrimaryContext::PrimaryContext(int index) : index_(index) {
     const CUresult result = Driver::instance().retain(&context, index);
     const std::string which = " context on device " + std::to_string(index);
     if (result == CUDA_ERROR_OUT_OF_MEMORY)
-        throw Error(Status::no_memory, "no memory for a" + which);
+        throw Error(Status::no_memory, "out of memory for a" + which);
     if (result != CUDA_SUCCESS)
-        throw Error(Status::device,
-                    "no" + which + ": driver's error " + std::to_string(static_cast<int>(result)));
+        throw Error(Status::device, "no" + which + ": CUDA driver error " +
+                                        std::to_string(static_cast<int>(result)));
     context_ = context;
 }
 

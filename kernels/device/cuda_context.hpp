@@ -3,8 +3,8 @@
 
 namespace surrogate::kernels::cuda {
 
-/// The primary context of a device, the one that runtime calls of all parts of a process share;
-/// kept alive. Throws not_supported (no driver), no_memory, device.
+/// Retains the primary context of a device, which runtime calls of all parts of a process share.
+/// Throws not_supported (no driver), no_memory, device.
 class PrimaryContext {
 public:
     explicit PrimaryContext(int index);
@@ -19,9 +19,10 @@ private:
     void* context_ = nullptr;  ///< CUcontext
 };
 
-/// Makes a device the calling thread's current one, and at the end what was current before.
-/// cudaSetDevice() would do for the first, but it creates a context on the device it is told to go
-/// back to, even if nobody ever used that one: half a gigabyte on device 0 for every rank.
+/// Makes a device current in the calling thread; the destructor restores the previous device.
+/// cudaSetDevice() could make it current, but when it restores the previous device it creates a
+/// context there, even if no code ever used that device: half a gigabyte on device 0 for every
+/// rank.
 class Current {
 public:
     explicit Current(const PrimaryContext& context) noexcept;
@@ -35,9 +36,9 @@ private:
     bool is_set_;
 };
 
-/// The device of the calling thread's current context, which is the same for every copy of the
-/// runtime in the process; without one, what this copy of the runtime says. Throws not_supported,
-/// device.
+/// Returns the device of the calling thread's current context, which is the same for every copy of
+/// the runtime in the process; without a context, the device of this copy of the runtime. Throws
+/// not_supported, device.
 int current_index();
 
 }  // namespace surrogate::kernels::cuda

@@ -22,9 +22,9 @@ std::string words(cudaError_t error) {
     return std::string(cudaGetErrorString(error)) + " (" + cudaGetErrorName(error) + ")";
 }
 
-/// Errors after which every later call of the process fails (CUDA runtime API, type cudaError:
-/// "this leaves the process in an inconsistent state"). What the list misses is seen by asking
-/// again: the runtime forgets the others when they have been read.
+/// Returns true for errors after which every later call of the process fails (CUDA runtime API,
+/// type cudaError: "this leaves the process in an inconsistent state"). Sticky errors that are not
+/// in the list are detected by a second query: the runtime clears other errors when they are read.
 bool is_sticky(cudaError_t error) {
     static constexpr cudaError_t listed[] = {cudaErrorIllegalAddress,
                                              cudaErrorIllegalInstruction,
@@ -59,7 +59,8 @@ std::string runtime_text() {
            cuda_version_text(driver);
 }
 
-/// Adds both versions to a refusal of the runtime that a newer driver would cure, or "".
+/// Returns a text with both versions for an error of the runtime that a newer driver would fix, or
+/// "".
 std::string driver_text(cudaError_t error) {
     if (error != cudaErrorInsufficientDriver && error != cudaErrorCompatNotSupportedOnDevice)
         return "";
@@ -86,9 +87,9 @@ DeviceProperties read_properties(int index) {
     return properties;
 }
 
-/// Lets this thread call the runtime while a stream of the caller's is being captured, in this
-/// thread or another: our calls concern streams and memory of our own. Without it a cudaMalloc, or
-/// a question to one of our streams, would fail and invalidate the caller's capture.
+/// Lets this thread call the runtime while a stream of the caller is being captured, in this thread
+/// or another. The calls concern only streams and memory of this library. Without it a cudaMalloc,
+/// or a query of one of its streams, would fail and invalidate the caller's capture.
 class RelaxedCapture {
 public:
     RelaxedCapture() : is_set_(cudaThreadExchangeStreamCaptureMode(&mode_) == cudaSuccess) {
@@ -101,7 +102,8 @@ public:
     RelaxedCapture& operator=(const RelaxedCapture&) = delete;
 
 private:
-    cudaStreamCaptureMode mode_ = cudaStreamCaptureModeRelaxed;  // then what it was
+    cudaStreamCaptureMode mode_ = cudaStreamCaptureModeRelaxed;  // after the exchange: the previous
+                                                                 // mode
     bool is_set_;
 };
 
@@ -156,8 +158,8 @@ public:
             return cudaMemcpyAsync(to, from, size(n_byte), cudaMemcpyDefault, native(stream));
         });
     }
-    /// From pageable memory the runtime takes up to 64 KiB during the call and waits for nothing
-    /// ("API synchronization behavior" of the CUDA runtime API).
+    /// For pageable memory the runtime reads up to 64 KiB during the call and does not wait ("API
+    /// synchronization behavior" of the CUDA runtime API).
     void write(void* to, const void* from, int64_t n_byte, Stream stream) override {
         if (n_byte > write_limit)
             throw Error(Status::internal, "write of " + std::to_string(n_byte) +
@@ -207,7 +209,7 @@ public:
             const cudaError_t result = cudaStreamQuery(native(stream));
             is_done = result != cudaErrorNotReady;
             if (is_done) return result;
-            cudaGetLastError();  // "not ready" is an answer, no error
+            cudaGetLastError();  // "not ready" is a result, not an error
             return cudaSuccess;
         });
         return is_done;
@@ -218,7 +220,7 @@ public:
         call("question about a recording", [&] {
             const cudaError_t result = cudaStreamIsCapturing(native(stream), &status);
             if (result != cudaErrorStreamCaptureImplicit) return result;
-            // The default stream, while a stream that waits for it is recorded.
+            // This happens for the default stream while a stream that waits for it is recorded.
             cudaGetLastError();
             status = cudaStreamCaptureStatusActive;
             return cudaSuccess;
@@ -226,7 +228,7 @@ public:
         return status != cudaStreamCaptureStatusNone;
     }
 
-    /// Thread-local: the solver's other threads may take memory meanwhile.
+    /// Thread-local mode: the solver's other threads may allocate memory at the same time.
     void begin_capture(Stream stream) override {
         call("begin of a recording", [&] {
             return cudaStreamBeginCapture(native(stream), cudaStreamCaptureModeThreadLocal);
@@ -266,7 +268,8 @@ private:
     static size_t size(int64_t n_byte) { return static_cast<size_t>(n_byte); }
     static cudaStream_t native(Stream stream) { return static_cast<cudaStream_t>(stream); }
 
-    /// One call of the runtime. Its failure is thrown; one that nothing recovers from is kept.
+    /// Makes one call of the runtime. Throws if it fails; an error that makes the device unusable
+    /// is stored.
     template <class Call>
     cudaError_t attempt(const char* what, const Call& function) {
         throw_if_broken();
@@ -289,12 +292,13 @@ private:
     template <class Call>
     void take(const char* kind, int64_t n_byte, const Call& function) {
         const cudaError_t error = attempt(kind, function);
-        const std::string asked = std::to_string(n_byte) + " bytes of " + kind + " asked, ";
+        const std::string asked = std::to_string(n_byte) + " bytes of " + kind + " requested, ";
         if (error == cudaErrorMemoryAllocation)
             throw Error(Status::no_memory, where(asked.c_str()) + words(error) + free_text());
         if (error != cudaSuccess) throw Error(Status::device, where(asked.c_str()) + words(error));
     }
-    /// For destructors: a failure stays unsaid, except that the device may be broken from here on.
+    /// Makes a call of the runtime in a destructor. A failure is not reported, but the device may
+    /// be marked as broken.
     template <class Call>
     void quietly(const Call& function) noexcept {
         const Current current(context_);
@@ -304,7 +308,7 @@ private:
         if (error == cudaSuccess) return;
         try {
             if (is_sticky(error)) note_breakdown(where("release") + ": " + words(error));
-        } catch (...) {  // no memory for the text: the next call finds the same error
+        } catch (...) {  // no memory for the text: the next call gets the same error
         }
     }
 
@@ -326,7 +330,7 @@ private:
     void throw_if_broken() {
         if (!is_broken_) return;
         const std::lock_guard lock(mutex_);
-        throw Error(Status::broken, "the device is unusable since an earlier failure: " + cause_);
+        throw Error(Status::broken, "the device is unusable after an earlier failure: " + cause_);
     }
     void note_breakdown(const std::string& cause) {
         const std::lock_guard lock(mutex_);
@@ -335,7 +339,7 @@ private:
     }
     [[noreturn]] void break_down(const std::string& cause) {
         note_breakdown(cause);
-        throw Error(Status::device, cause + "; nothing runs on this device in this process again");
+        throw Error(Status::device, cause + "; this process cannot use the device any more");
     }
 
     const DeviceProperties properties_;
@@ -356,7 +360,7 @@ int n_device() {
 
 bool is_device_absent() {
     void* driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
-    if (!driver) return true;  // never closed: the driver keeps threads of its own
+    if (!driver) return true;  // never closed, because the driver keeps threads of its own
     int count = 0;
     const cudaError_t error = cudaGetDeviceCount(&count);
     cudaGetLastError();
@@ -370,11 +374,14 @@ std::unique_ptr<Device> open_device(int index) {
         throw Error(Status::not_supported,
                     "no CUDA device can be used: " + words(error) + driver_text(error));
     }
-    if (count == 0) throw Error(Status::not_supported, "no CUDA device is visible to this process");
+    if (count == 0)
+        throw Error(Status::not_supported,
+                    "no CUDA device is visible to this process; see CUDA_VISIBLE_DEVICES");
     if (index == -1) index = current_index();
     if (index < 0 || index >= count)
-        throw Error(Status::not_supported, "device " + std::to_string(index) + " asked, " +
-                                               std::to_string(count) + " visible, counted from 0");
+        throw Error(Status::not_supported,
+                    "device index is " + std::to_string(index) + ", expected an index below " +
+                        std::to_string(count) + ", the number of visible devices");
     const DeviceProperties properties = read_properties(index);
     if (!has_image_for(SURROGATE_CUDA_IMAGES, properties.major, properties.minor))
         throw Error(Status::not_supported,

@@ -7,7 +7,8 @@
 
 namespace surrogate::kernels {
 
-/// One entry of a list of compiled images, as CMake's CUDA_ARCHITECTURES writes them.
+/// Returns true if one entry of a list of compiled images, in the syntax of CMake's
+/// CUDA_ARCHITECTURES, runs on a device of capability major.minor.
 inline bool image_runs_on(std::string_view image, int major, int minor) {
     const auto n_digit =
         std::find_if(image.begin(), image.end(), [](unsigned char c) { return !std::isdigit(c); }) -

@@ -11,8 +11,8 @@ inline std::string cuda_version_text(int version) {
 }
 
 /// Returns the oldest driver for Linux that runs programs built with CUDA `version`, or "". All
-/// minor versions of a major version have the same one (CUDA release notes, table "CUDA Toolkit and
-/// Minimum Required NVIDIA Driver Version for CUDA Minor Version Compatibility").
+/// minor versions of a major version have the same oldest driver (CUDA release notes, table "CUDA
+/// Toolkit and Minimum Required NVIDIA Driver Version for CUDA Minor Version Compatibility").
 inline std::string oldest_driver(int version) {
     switch (version / 1000) {
         case 12: return "525.60.13";
@@ -21,8 +21,8 @@ inline std::string oldest_driver(int version) {
     }
 }
 
-/// Explains a driver that is too old, or missing. built, driver: CUDA's version numbers of the
-/// runtime and of what the driver supports; driver 0: none is installed.
+/// Returns a text about a driver that is too old, or missing. built, driver: CUDA's version numbers
+/// of the runtime and of the newest runtime that the driver supports; driver 0: none is installed.
 inline std::string old_driver_text(int built, int driver) {
     const std::string oldest = oldest_driver(built);
     return "device code is built for CUDA " + cuda_version_text(built) +

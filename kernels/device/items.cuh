@@ -7,17 +7,17 @@
 #include "kernels/device/cuda.cuh"
 #include "kernels/device/fragments.hpp"
 
-/// Passes that are bound by memory: threads share any number of items.
+/// Helpers of passes that are bound by memory, in which threads share any number of items.
 namespace surrogate::kernels::cuda {
 
-constexpr int item_threads = 256;  ///< of a block
+constexpr int item_threads = 256;  ///< per block
 
 inline unsigned item_blocks(int64_t n_item) {
     constexpr int64_t most_blocks = 65535;
     return static_cast<unsigned>(std::min((n_item + item_threads - 1) / item_threads, most_blocks));
 }
 
-/// A thread's items: first_item(), first_item() + item_step(), ..
+/// Returns a thread's first item; its items are first_item(), first_item() + item_step(), ..
 __device__ inline int64_t first_item() {
     return static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
 }
@@ -25,7 +25,7 @@ __device__ inline int64_t item_step() {
     return static_cast<int64_t>(gridDim.x) * blockDim.x;
 }
 
-/// Row and channel of a number of a stream, in the order of memory (fragment_index).
+/// Row and channel of an element of a stream, in the order of memory (fragment_index).
 struct StreamPlace {
     int64_t row;
     int channel;

@@ -8,10 +8,10 @@
 #include "kernels/device/device_cuda.hpp"
 #include "kernels/device/operand.hpp"
 
-/// From arguments known at run time to the instance of a kernel, loaded and launched.
+/// Selection, loading and launch of the instance of a kernel for arguments known at run time.
 namespace surrogate::kernels::cuda {
 
-/// Calls body<operand>() for the instance that fits.
+/// Calls body<operand>() for the instance that matches.
 template <class Body>
 void with_operand(Operand operand, const Body& body) {
     switch (operand) {
@@ -21,7 +21,7 @@ void with_operand(Operand operand, const Body& body) {
         case Operand::bf16: body.template operator()<Operand::bf16>(); break;
     }
 }
-/// Calls body<operand, width>() for the instance that fits: width is 64 or 128.
+/// Calls body<operand, width>() for the instance that matches; width is 64 or 128.
 template <class Body>
 void with_instance(Operand operand_, int64_t width, const Body& body) {
     with_operand(operand_, [&]<Operand operand>() {
@@ -35,12 +35,12 @@ void with_instance(Operand operand_, int64_t width, const Body& body) {
 
 inline void check(cudaError_t error, const char* kernel) {
     if (error == cudaSuccess) return;
-    cudaGetLastError();  // told here, and not by the next launch again
+    cudaGetLastError();  // cleared: it is reported here, not by the next launch
     throw Error(Status::device,
                 std::string("kernel '") + kernel + "' was refused: " + cudaGetErrorString(error));
 }
 
-/// A pass, or the loading of passes, with its device as the thread's current one.
+/// Runs or loads a pass with its device current in the calling thread.
 template <auto pass>
 struct OnDevice;
 template <class... Args, void (*pass)(const DeviceProperties&, Args...)>
@@ -51,14 +51,14 @@ struct OnDevice<pass> {
     }
 };
 
-/// Loads a kernel and lets it have all the shared memory of the device: the limit belongs to the
-/// function, so one set for a launch could come between another plan's limit and its launch.
+/// Loads a kernel and allows it all the shared memory of the device. The limit belongs to the
+/// function: a limit set per launch could fall between another plan's limit and its launch.
 template <class Kernel>
 void load_kernel(const DeviceProperties& device, Kernel kernel, const char* name) {
     check(allow_shared(kernel, device.shared_bytes), name);
 }
 
-/// Blocks of a pass over points that keeps no sums.
+/// Returns the number of blocks of a pass over points that keeps no sums.
 inline unsigned pass_blocks(const DeviceProperties& device, int64_t n_point, int64_t rows) {
     const int64_t n_unit = (n_point + rows - 1) / rows;
     return static_cast<unsigned>(n_unit < device.n_multiprocessor ? n_unit

@@ -31,14 +31,16 @@ uint16_t to_bf16(float value) {
     return static_cast<uint16_t>(std::bit_cast<uint32_t>(round_to(value, 7)) >> 16);
 }
 
-/// Throws not_supported beyond fp16's range. Numbers below 2^-24 become multiples of it.
+/// Converts to fp16. Throws not_supported beyond its range. Numbers below 2^-24 become multiples of
+/// it.
 uint16_t to_f16(float value) {
     const float size = std::abs(value);
     const auto sign = static_cast<uint16_t>((std::bit_cast<uint32_t>(value) >> 16) & 0x8000U);
     if (!(size < 65520.0F)) {
-        throw Error(Status::not_supported,
-                    "a weight of the model is " + std::to_string(value) +
-                        ", beyond the range of precision 'fp16' (65504); 'bf16' or 'tf32' hold it");
+        throw Error(
+            Status::not_supported,
+            "a weight of the model is " + std::to_string(value) +
+                ", beyond the range of precision 'fp16' (65504); use precision 'bf16' or 'tf32'");
     }
     if (size < 0x1p-14F) {  // subnormal: adding 1/2 rounds to multiples of 2^-24
         const float shifted = size + 0.5F;

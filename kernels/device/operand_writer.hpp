@@ -7,10 +7,11 @@
 
 namespace surrogate::kernels {
 
-/// Nearest number with `n_bit` explicit bits of fraction, ties to even, as a float. Finite input.
+/// Returns the nearest number with `n_bit` explicit bits of fraction, ties to even, as a float. The
+/// input must be finite.
 float round_to(float value, int n_bit);
 
-/// Numbers to memory one behind the other, as a device's operands.
+/// Writes consecutive numbers to memory as a device's operands.
 class OperandWriter {
 public:
     OperandWriter(Operand operand, void* to)
@@ -18,10 +19,10 @@ public:
 
     Operand operand() const { return operand_; }
 
-    /// Rounded to the operand. Throws not_supported beyond fp16's range.
+    /// Writes a number rounded to the operand. Throws not_supported beyond fp16's range.
     void put(float value);
 
-    /// As it is.
+    /// Writes a number unchanged.
     template <class T>
     void append(T value) {
         std::memcpy(to_, &value, sizeof value);

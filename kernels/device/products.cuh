@@ -4,14 +4,15 @@
 #include "kernels/device/cuda.cuh"
 #include "kernels/device/operand.hpp"
 
-/// Matrix products of a warp in the precision a plan asks for, on 16 x 8 pieces of a matrix.
+/// Matrix products of a warp in the precision of a plan, on 16 x 8 pieces of a matrix.
 ///
-/// A piece lies in the registers of a warp as products leave it ("C" of cuda.cuh): lane 4 g + t has
-/// (g, 2t), (g, 2t+1), (g+8, 2t), (g+8, 2t+1). As operands it is a `Piece`: uint2 of 16-bit pairs,
-/// or uint4 of floats, in that order. The same registers serve as left side, as right side (its
-/// rows are then the columns of the product) and, transposed, as a right side summed over its rows:
-/// so activations, keys and probabilities go from one product to the next without leaving the lane.
-/// Source: the reuse of accumulators is that of FlashAttention-2, arXiv:2307.08691.
+/// A piece is stored in the registers of a warp in the layout of a product ("C" of cuda.cuh): lane
+/// 4 g + t has (g, 2t), (g, 2t+1), (g+8, 2t), (g+8, 2t+1). As an operand it is a `Piece`: uint2 of
+/// 16-bit pairs, or uint4 of floats, in that order. The same registers serve as left side, as right
+/// side (its rows are then the columns of the product) and, transposed, as a right side summed over
+/// its rows. Activations, keys and probabilities therefore pass from one product to the next
+/// without leaving the lane. Source: FlashAttention-2, arXiv:2307.08691, reuses accumulators in
+/// this manner.
 namespace surrogate::kernels::cuda {
 
 __device__ inline float as_float(uint32_t bits) {
@@ -24,11 +25,11 @@ __device__ inline uint32_t as_bits(float value) {
 template <Operand operand>
 struct Products;
 
-/// fp16 and bf16.
+/// Products with operands in fp16 and bf16.
 template <Operand operand>
 struct NarrowProducts {
     using Piece = uint2;
-    static constexpr int step = 16;  // inputs of one step of a layer
+    static constexpr int step = 16;  // inputs per step of a layer
 
     __device__ static uint32_t pair(float first, float second) {
         return operand == Operand::fp16 ? pack_f16(first, second) : pack_bf16(first, second);
@@ -53,7 +54,7 @@ struct NarrowProducts {
         }
     }
 
-    /// first += a (rows 0..7 of b)^T, second += a (rows 8..15 of b)^T.
+    /// Computes first += a (rows 0..7 of b)^T, second += a (rows 8..15 of b)^T.
     __device__ static void scores(float (&first)[4], float (&second)[4], Piece a, Piece b) {
         const uint32_t left[2] = {a.x, a.y};
         multiply(first, left, b.x);
@@ -68,14 +69,14 @@ struct NarrowProducts {
         return {{pair(first[0], first[1]), pair(first[2], first[3]), pair(second[0], second[1]),
                  pair(second[2], second[3])}};
     }
-    /// c += left b, b transposed: its columns are summed over.
+    /// Computes c += left b, b transposed: its columns are summed over.
     __device__ static void weigh(float (&c)[4], const Left& left, Piece b) {
         const uint32_t right[2] = {b.x, b.y};
         multiply(c, left.a, right);
     }
 
-    /// Sums of the rows of `left`, as rounded, in every column of c: a product with ones costs one
-    /// instruction for 16 x 16 numbers.
+    /// True: weigh() can also give the sums of the rows of `left`, as rounded, in every column of
+    /// c. A product with ones costs one instruction for 16 x 16 numbers.
     static constexpr bool sums_rows = true;
     __device__ static void add_rows(float (&c)[4], const Left& left) {
         constexpr uint32_t one = operand == Operand::fp16 ? 0x3c003c00U : 0x3f803f80U;
@@ -83,19 +84,19 @@ struct NarrowProducts {
         multiply(c, left.a, ones);
     }
 
-    /// Rows and columns of each half (8 x 8) exchanged.
+    /// Returns the piece with rows and columns of each half (8 x 8) exchanged.
     __device__ static Piece transpose(Piece p) {
         return make_uint2(transpose_8x8(p.x), transpose_8x8(p.y));
     }
 
-    /// One step of a layer: y (16 points, 8 n_group outputs) += inputs of two pieces times weights.
-    /// `rest` is for operands in pieces.
+    /// Computes one step of a layer: y (16 points, 8 n_group outputs) += inputs of two pieces times
+    /// weights. `rest` is used by operands in pieces.
     template <int n_group>
     __device__ static void layer_step(float (&y)[n_group][4], float (&)[n_group][4],
                                       const float (*x)[4], const uint4* weights, int lane) {
         add_step(y, step_inputs(x), weights, lane);
     }
-    /// The same in two parts: the inputs, from floats or as they are, and their products.
+    /// A step in two parts: the inputs, converted from floats or unchanged, and their products.
     using StepInputs = Left;
     __device__ static StepInputs step_inputs(const float (*x)[4]) { return left(x[0], x[1]); }
     __device__ static StepInputs step_inputs(const Piece* x) {
@@ -122,7 +123,8 @@ struct Products<Operand::fp16> : NarrowProducts<Operand::fp16> {};
 template <>
 struct Products<Operand::bf16> : NarrowProducts<Operand::bf16> {};
 
-/// tf32 and fp32. Products of 8 take columns 2t and 2t+1 of a piece for their t and t+4.
+/// Products with operands in tf32 and fp32. Products of 8 use columns 2t and 2t+1 of a piece for
+/// their t and t+4.
 template <Operand operand>
 struct WideProducts {
     using Piece = uint4;
@@ -137,7 +139,7 @@ struct WideProducts {
         }
     }
 
-    /// An operand and, in fp32, what tf32 leaves of it.
+    /// An operand and, in fp32, the remainder after rounding to tf32.
     template <int n>
     struct Split {
         uint32_t high[n];
@@ -149,8 +151,8 @@ struct WideProducts {
 #pragma unroll
         for (int i = 0; i < n; ++i) {
             if constexpr (is_split) {
-                // Rounded to nearest by two integer instructions; to_tf32() takes four. What
-                // becomes of NaN here does not matter: it is NaN in the rest. The product cuts the
+                // Rounded to nearest by two integer instructions; to_tf32() needs four. The result
+                // for a NaN does not matter here, because the rest is NaN. The product cuts the
                 // rest to 11 bits, 2^-21 of the operand and of either sign.
                 s.high[i] = (bits[i] + 0x1000U) & 0xffffe000U;
                 s.low[i] = as_bits(as_float(bits[i]) - as_float(s.high[i]));
@@ -160,9 +162,9 @@ struct WideProducts {
         }
         return s;
     }
-    /// c += a b. In fp32 all but low * low, which is below 2^-22 of the product. Tensor cores cut
-    /// their sums, always towards zero: in fp32 they start from zero, small terms first, and c
-    /// grows by additions that round.
+    /// Computes c += a b. In fp32 it adds all terms except low * low, which is below 2^-22 of the
+    /// product. Tensor cores truncate their sums towards zero. In fp32 the sums therefore start
+    /// from zero, small terms first, and c grows by additions that round.
     __device__ static void multiply(float (&c)[4], const Split<4>& a, const Split<2>& b) {
         if constexpr (is_split) {
             float part[4] = {};
@@ -201,9 +203,10 @@ struct WideProducts {
         multiply(c, left.second, right_side(b.z, b.w));
     }
 
-    static constexpr bool sums_rows = false;  // pieces of pieces: plain sums are cheaper
+    static constexpr bool sums_rows = false;  // operands in pieces: plain sums are cheaper
 
-    /// Transposes move 16 bits: upper and lower halves go separately.
+    /// Returns the transposed piece. Transposes move 16 bits: upper and lower halves are moved
+    /// separately.
     __device__ static Piece transpose(Piece p) {
         Piece q;
         transpose_pair(p.x, p.y, q.x, q.y);
@@ -218,8 +221,9 @@ struct WideProducts {
         to_second = __byte_perm(low, high, 0x7632);
     }
 
-    /// One step of a layer, inputs of one piece. fp32: the small terms go to `rest`, to be added at
-    /// the end, so that y is cut once a step and not three times.
+    /// Computes one step of a layer with the inputs of one piece. fp32: the small terms are added
+    /// to `rest`, which is added at the end, so that y is truncated once per step and not three
+    /// times.
     template <int n_group>
     __device__ static void layer_step(float (&y)[n_group][4], float (&rest)[n_group][4],
                                       const float (*x)[4], const uint4* weights, int lane) {
@@ -237,7 +241,7 @@ struct WideProducts {
             add_step(y, inputs, weights, lane);
         }
     }
-    /// As for narrow operands. fp32: y grows by additions that round, as multiply() says, and stays
+    /// As for narrow operands. fp32: y grows by additions that round, as in multiply(), and stays
     /// accurate over any number of steps.
     using StepInputs = Split<4>;
     __device__ static StepInputs step_inputs(const float (*x)[4]) {

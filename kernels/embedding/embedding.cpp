@@ -36,7 +36,7 @@ void fourier_features_backward(const Queue& queue, int64_t n_feature, const T* w
         linear_backward<T>(queue, {p.shape[0], n_feature, weight, nullptr}, da, {}, false, dp);
 }
 
-// Copies and single additions: one version for all backends of the host.
+// Copies and single additions: one version serves all backends of the host.
 
 template <class T>
 void embed_rows(const Queue& queue, const T* table, const int64_t* row, bool accumulate,

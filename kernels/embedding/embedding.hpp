@@ -6,40 +6,40 @@
 #include "kernels/base/queue.hpp"
 #include "kernels/base/view.hpp"
 
-/// From coordinates and tokens to channels.
+/// Embeddings: channels from coordinates and from token numbers.
 namespace surrogate::kernels {
 
-/// f(c, i) = cos(a), f(n_feature + c, i) = sin(a) with a = sum_k W(c, k) p(k, i).
+/// Computes f(c, i) = cos(a), f(n_feature + c, i) = sin(a) with a = sum_k W(c, k) p(k, i).
 ///   weight (n_feature, d) row-major, p (d, n_point), f (2 n_feature, n_point) tiles
-/// float: a is summed in order, fused; sine and cosine are ours, error at most 1e-7 absolute for
-/// |a| <= 1e4, the same bits on every vector level; beyond that each lane asks libm in double,
-/// which is as exact and slow. double (ref): libm.
+/// float: a is summed in order, fused. Sine and cosine are implemented here; the error is at most
+/// 1e-7 absolute for |a| <= 1e4, bitwise identical on every SIMD instruction set. For larger |a|
+/// each lane calls libm in double, which is as exact and slow. double (ref): libm.
 template <class T>
 void fourier_features(const Queue& queue, int64_t n_feature, const T* weight, Tile<const T> p,
                       Tile<T> f);
 
-/// dweight(c, k) += sum_i da(c, i) p(k, i), dp(k, i) = sum_c da(c, i) W(c, k), with
-/// da(c, i) = -f(n_feature + c, i) df(c, i) + f(c, i) df(n_feature + c, i). dp.data null: not
-/// wanted.
-///   f as the forward call left it, df alike; scratch (n_feature, n_point) tile
+/// Computes dweight(c, k) += sum_i da(c, i) p(k, i), dp(k, i) = sum_c da(c, i) W(c, k), with da(c,
+/// i) = -f(n_feature + c, i) df(c, i) + f(c, i) df(n_feature + c, i). dp.data null: dp is not
+/// computed.
+///   f  output of the forward call, df has its shape; scratch  (n_feature, n_point) tile
 template <class T>
 void fourier_features_backward(const Queue& queue, int64_t n_feature, const T* weight,
                                Tile<const T> p, Tile<const T> f, Tile<const T> df, Tile<T> scratch,
                                double* dweight, Tile<T> dp);
 
-/// y(c, i) += table(row(i), c), or = with `accumulate` false.
-///   table (n_row, n_channel) row-major; row (n_point), each in 0 .. n_row - 1: the caller's care
+/// Computes y(c, i) += table(row(i), c), or = with `accumulate` false.
+///   table (n_row, n_channel) row-major; row (n_point), each in 0 .. n_row - 1 (not checked)
 template <class T>
 void embed_rows(const Queue& queue, const T* table, const int64_t* row, bool accumulate, Tile<T> y);
 
-/// dtable(row(i), c) += dy(c, i), in ascending i.
+/// Adds dtable(row(i), c) += dy(c, i), in ascending i.
 template <class T>
 void embed_rows_backward(const Queue& queue, const int64_t* row, Tile<const T> dy, double* dtable);
 
 namespace ref {
 template <class T>
 void fourier_features(int64_t n_feature, const T* weight, Tile<const T> p, Tile<T> f);
-/// da (n_feature, n_point) of fourier_features_backward().
+/// Computes da (n_feature, n_point) of fourier_features_backward().
 template <class T>
 void fourier_angles_backward(Tile<const T> f, Tile<const T> df, Tile<T> da);
 }  // namespace ref

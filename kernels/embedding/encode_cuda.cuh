@@ -7,7 +7,8 @@
 
 namespace surrogate::kernels::cuda {
 
-/// Features of one point from its n position(s), through put(c, value), c = 0 .. n_feature - 1:
+/// Computes the features of one point from its n position(s) and passes them to put(c, value), c =
+/// 0 .. n_feature - 1:
 ///   bias null   cos, then sin of W p, W (n_feature / 2, n)
 ///   otherwise   W p + b, W (n_feature, n)
 /// Sums are fused, in the order of positions.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sine and cosine of one vector, compiled once per vector level.
+// Sine and cosine of one vector. This file is compiled once per SIMD instruction set.
 #if defined(SURROGATE_SINE_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef SURROGATE_SINE_INL_H_
 #undef SURROGATE_SINE_INL_H_
@@ -14,13 +14,13 @@
 HWY_BEFORE_NAMESPACE();
 namespace surrogate::kernels::HWY_NAMESPACE {
 
-/// Up to here the reduction below is good for 1e-7.
+/// Largest angle for which the reduction below has an error of at most 1e-7.
 constexpr float largest_quick_angle = 1e4f;
 
-/// r = a - n pi/2 with n the nearest integer, from a large constant that leaves n in the low bits.
-/// pi/2 = high + low + 3e-15, and n < 2^13: n high is not rounded (fused), the first difference is
-/// exact or rounded as a number below 1, and so is the second: error 2^-25 + 2e-11 (Cody and
-/// Waite).
+/// Returns r = a - n pi/2 with n the nearest integer. A large constant is added that leaves n in
+/// the low bits. pi/2 = high + low + 3e-15, and n < 2^13: n high is not rounded (fused), the first
+/// difference is exact or rounded as a number below 1, and so is the second: error 2^-25 + 2e-11
+/// (Cody and Waite).
 HWY_INLINE Vector reduce_angle(Vector a, Vector& shifted) {
     const Vector magic = broadcast(0x1.8p23f);
     shifted = mul_add(a, broadcast(0.6366197467f), magic);
@@ -29,8 +29,9 @@ HWY_INLINE Vector reduce_angle(Vector a, Vector& shifted) {
     return mul_add(n, broadcast(0x1.777a5cp-25f), r);
 }
 
-/// cos(a) and sin(a) for |a| <= largest_quick_angle, error at most 1e-7. Minimax polynomials of the
-/// quarter turn (1.8e-9 and 5.5e-11, by Lawson's iteration on 4001 Chebyshev points).
+/// Computes cos(a) and sin(a) for |a| <= largest_quick_angle, error at most 1e-7. Minimax
+/// polynomials of the quarter turn (1.8e-9 and 5.5e-11, by Lawson's iteration on 4001 Chebyshev
+/// points).
 HWY_INLINE void quick_cos_sin(Vector a, Vector& cos, Vector& sin) {
     Vector shifted;
     const Vector r = reduce_angle(a, shifted), z = hn::Mul(r, r);
@@ -43,8 +44,8 @@ HWY_INLINE void quick_cos_sin(Vector a, Vector& cos, Vector& sin) {
     c = mul_add(c, z, broadcast(4.166662280e-02f));
     c = mul_add(c, z, broadcast(-4.999999972e-01f));
     c = mul_add(c, z, broadcast(1.0f));
-    // Quarter n & 3: odd ones exchange the two, 1 and 2 change the sign of cos, 2 and 3 that of
-    // sin.
+    // Quarter n & 3: odd quarters exchange sine and cosine, 1 and 2 change the sign of cos, 2 and 3
+    // the sign of sin.
     const auto one = hn::Set(Bits(), 1u), two = hn::Set(Bits(), 2u);
     const auto n = hn::BitCast(Bits(), shifted);
     const auto is_odd =
@@ -55,8 +56,8 @@ HWY_INLINE void quick_cos_sin(Vector a, Vector& cos, Vector& sin) {
     sin = hn::Xor(hn::IfThenElse(is_odd, c, s), hn::BitCast(Tag(), sin_sign));
 }
 
-/// The same for any a. Lanes out of range go to libm in double, which reduces exactly; the others
-/// keep their bits. NaN gives NaN.
+/// Computes cos(a) and sin(a) for any a. Lanes out of range call libm in double, which reduces
+/// exactly; the other lanes are unchanged. NaN gives NaN.
 HWY_INLINE void cos_sin(Vector a, Vector& cos, Vector& sin) {
     const auto is_large = hn::Gt(hn::Abs(a), broadcast(largest_quick_angle));
     if (HWY_LIKELY(hn::AllFalse(Tag(), is_large))) return quick_cos_sin(a, cos, sin);

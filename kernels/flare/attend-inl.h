@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Softmax over keys for vector lanes of queries: the one microkernel behind encode (lanes are
-// latents, keys are points) and decode (lanes are points, keys are latents). Compiled once per
-// vector level; see flare.md.
+// Softmax over keys for vector lanes of queries: the one microkernel of encode (lanes are latents,
+// keys are points) and decode (lanes are points, keys are latents). This file is compiled once per
+// SIMD instruction set; see flare.md.
 #if defined(SURROGATE_ATTEND_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef SURROGATE_ATTEND_INL_H_
 #undef SURROGATE_ATTEND_INL_H_
@@ -20,7 +20,7 @@ namespace surrogate::kernels::flare::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 using namespace surrogate::kernels::HWY_NAMESPACE;
 
-/// Vectors of lanes that go together.
+/// Number of vectors of lanes that are processed together.
 constexpr int most_vectors = width == 1 ? 1 : 2;
 
 /// Queries: element (d, lane) at data[d * row + lane].
@@ -29,8 +29,7 @@ struct LaneQueries {
     int64_t row;
 };
 
-/// Softmax under way: value(d, lane) at value[d * row + lane]. Where it lies is the caller's
-/// choice.
+/// Running softmax: value(d, lane) is at value[d * row + lane]. The caller chooses the memory.
 struct State {
     float *maximum, *sum, *value;
     int64_t row;
@@ -38,9 +37,9 @@ struct State {
     State from(int64_t lane) const { return {maximum + lane, sum + lane, value + lane, row}; }
 };
 
-/// Memory layout of keys and values: element (i, d) at keys[i * step() + d * key_dim_step()],
-/// values likewise. Known at compile time wherever it matters: with steps in variables the compiler
-/// runs out of registers for addresses.
+/// Layout of keys and values: element (i, d) is at keys[i * step() + d * key_dim_step()], values
+/// likewise. Steps are compile-time constants in the important cases: with variable steps the
+/// compiler runs out of registers for addresses.
 template <int64_t dim>
 struct PackedPoints {  // rows of a tile, copied to rows of max_keys
     static constexpr int64_t n_dim() { return dim; }
@@ -76,14 +75,14 @@ struct Block {
     int64_t value_at(int64_t i, int64_t d) const {
         return i * shape.step() + d * shape.value_dim_step();
     }
-    /// At most max_keys keys from `first` on.
+    /// Returns at most max_keys keys from `first` on.
     Block from(int64_t first) const {
         return {shape, queries, keys + key_at(first, 0), values + value_at(first, 0),
                 std::min(max_keys, n_key - first)};
     }
 };
 
-/// S(i, lane) of n_row keys from i on, stored in the buffer; `maximum` follows.
+/// Computes S(i, lane) of n_row keys from i on into the buffer, and updates `maximum`.
 template <int n_row, int n_vector, class Shape>
 HWY_INLINE void score_rows(const Block<Shape>& block, int64_t i, float* scores, Vector* maximum) {
     const float* key = block.keys + block.key_at(i, 0);
@@ -112,12 +111,12 @@ HWY_INLINE void score_rows(const Block<Shape>& block, int64_t i, float* scores, 
 #pragma GCC unroll 2
         for (int j = 0; j < n_vector; ++j) {
             store(sum[r][j], scores + ((i + r) * n_vector + j) * width);
-            maximum[j] = at_least(sum[r][j], maximum[j]);  // a NaN score is no maximum
+            maximum[j] = at_least(sum[r][j], maximum[j]);  // a NaN score is not a maximum
         }
     }
 }
 
-// The three phases are functions of their own: each has its registers for itself.
+// The three phases are separate functions, so that each can use all registers.
 
 template <int n_vector, class Shape>
 HWY_NOINLINE void score_keys(const Block<Shape>& block, float* scores, float* maximum) {
@@ -129,8 +128,8 @@ HWY_NOINLINE void score_keys(const Block<Shape>& block, float* scores, float* ma
     for (int j = 0; j < n_vector; ++j) store(largest[j], maximum + j * width);
 }
 
-/// value(d, lane) = rescale * value(d, lane) + sum_i weight(i, lane) v(i, d), for n_row channels
-/// from d on.
+/// Computes value(d, lane) = rescale * value(d, lane) + sum_i weight(i, lane) v(i, d), for n_row
+/// channels from d on.
 template <int n_row, int n_vector, class Shape>
 HWY_NOINLINE void gather_rows(const Block<Shape>& block, const float* weights, const float* rescale,
                               int64_t d, State state) {
@@ -174,8 +173,8 @@ HWY_INLINE void gather_values(const Block<Shape>& block, const float* weights, c
     for (; d < n_dim; ++d) gather_rows<1, n_vector>(block, weights, rescale, d, state);
 }
 
-/// Adds at most max_keys keys to the state of n_vector vectors of lanes. Leaves weights (n_key,
-/// n_lane), relative to the new maximum.
+/// Adds at most max_keys keys to the state of n_vector vectors of lanes. The scores become weights
+/// (n_key, n_lane), relative to the new maximum.
 template <int n_vector, class Shape>
 HWY_INLINE void attend_block(const Block<Shape>& block, State state, float* scores) {
     constexpr int64_t n_lane = n_vector * width;
@@ -188,7 +187,7 @@ HWY_INLINE void attend_block(const Block<Shape>& block, State state, float* scor
     gather_values<n_vector>(block, scores, rescale, state);
 }
 
-/// All lanes (a multiple of lane_count) of a state over all keys.
+/// Adds all keys to all lanes (a multiple of lane_count) of a state.
 template <class Shape>
 void attend(const Block<Shape>& all, int64_t n_lane, State state) {
     constexpr int n_vector = most_vectors;
@@ -207,16 +206,16 @@ void attend(const Block<Shape>& all, int64_t n_lane, State state) {
     }
 }
 
-/// NaN in lanes where a channel of k is not finite, else 0. A NaN of any payload must reach the
-/// sums, and the exponential alone would not carry it: it adds to the exponent bits of what may be
-/// a NaN.
+/// Returns NaN in lanes where a channel of k is not finite, else 0. A NaN of any payload must reach
+/// the sums. The exponential alone would not propagate it, because it adds to the exponent bits of
+/// a possible NaN.
 HWY_INLINE Vector taint_of_lanes(const float* k, int64_t row, int64_t n_dim) {
     Vector taint = broadcast(0.0f);
     for (int64_t d = 0; d < n_dim; ++d) taint = mul_add(load(k + d * row), broadcast(0.0f), taint);
     return taint;
 }
 
-/// Queries of one head and what they read: (M, D) arrays.
+/// Queries of one head and the latents that they read: (M, D) arrays.
 struct LatentHead {
     const float *keys, *z;
     int64_t n_latent, n_dim;

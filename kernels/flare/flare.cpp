@@ -10,14 +10,15 @@
 namespace surrogate::kernels::flare {
 namespace {
 
-/// 2^-|a - b| for finite numbers. Halved first: their difference may overflow.
+/// Returns 2^-|a - b| for finite numbers. Both are halved first, because their difference may
+/// overflow.
 double power_of_distance(double a, double b) {
     const double half = std::abs(a / 2 - b / 2);
     return half > 1000 ? 0.0 : exp2_exact(-2 * half);
 }
 
-/// Row 0 of a head holds maxima, the n_dim + 1 rows after it sums: the same layout in Partial and
-/// Total.
+/// Resets all heads: row 0 of a head holds maxima, the n_dim + 1 rows after it hold sums. The
+/// layout is the same in Partial and Total.
 template <class T>
 void reset_rows(const Sizes& sizes, T* data) {
     const int64_t n_row = sizes.n_row(), per_head = (sizes.n_dim + 2) * n_row;
@@ -27,8 +28,8 @@ void reset_rows(const Sizes& sizes, T* data) {
     }
 }
 
-/// lane_count latents of one head: `own` and `other` point at their maxima, sums follow every n_row
-/// numbers.
+/// Joins lane_count latents of one head: `own` and `other` point at their maxima, sums follow every
+/// n_row numbers.
 template <class T>
 void combine_lanes(const T* other, double* own, int64_t n_row, int64_t n_sum) {
     double keep[lane_count], add[lane_count];
@@ -59,7 +60,7 @@ void combine_rows(const T* other, Total total) {
 
 double exp2_exact(double x) {
     if (!(x >= -1000)) return x != x ? x : 0.0;
-    // 2^x = 2^n exp(t), |t| <= ln(2)/2, by Taylor's series; the first term left out, t^14/14!, is
+    // 2^x = 2^n exp(t), |t| <= ln(2)/2, by Taylor's series; the first omitted term, t^14/14!, is
     // below 5e-18.
     constexpr double inverse_factorial[] = {
         1.0,

@@ -4,13 +4,14 @@
 #include "kernels/base/queue.hpp"
 #include "kernels/base/view.hpp"
 
-/// The mixer of FLARE: N points send values to M latents (softmax over points) and read them back
-/// (softmax over latents), with the same scores S[h,m,n] = s <q[h,m], k[h,n]>. Neither S nor any N
-/// x M array exists. Source: arXiv:2508.12594; formulas, numerics and measurements in flare.md.
+/// The mixer of FLARE. N points send values to M latents (softmax over points) and read them back
+/// (softmax over latents), with the same scores S[h,m,n] = s <q[h,m], k[h,n]>. Neither S nor any
+/// other N x M array is stored. Source: arXiv:2508.12594; formulas, numerics and measurements in
+/// flare.md.
 namespace surrogate::kernels::flare {
 
-/// H heads of D channels each, M latents. Head h owns channels h*D .. (h+1)*D - 1 of a tile.
-/// Latent arrays are padded to n_row = round_up(M, lane_count); what stands in the padding is never
+/// Sizes of a mixer: H heads of D channels each, M latents. Head h owns channels h*D .. (h+1)*D - 1
+/// of a tile. Latent arrays are padded to n_row = round_up(M, lane_count); the padding is never
 /// read as a result.
 struct Sizes {
     int64_t n_head = 0;    ///< H
@@ -21,12 +22,13 @@ struct Sizes {
     constexpr int64_t n_channel() const { return n_head * n_dim; }
 };
 
-/// Points of a partial sum: float sums stay accurate up to here. In the reproducible mode a chunk
-/// has exactly so many, but the last; host and device must cut alike to give the same sums.
+/// Points of a partial sum: float sums stay accurate up to this number. In the reproducible mode
+/// every chunk except the last has exactly this size. Host and device must use equal chunks to give
+/// equal sums.
 constexpr int64_t chunk_points = 1024;
 
-/// Queries of one block in the two orders the passes want, multiplied by s * log2(e): scores come
-/// out in base 2, so that every exponential is a power of two.
+/// Queries of one block in the two orders that the passes read, multiplied by s * log2(e): scores
+/// are in base 2, so that every exponential is a power of two.
 ///   by_latent (H, M, D)      for decode
 ///   by_dim    (H, D, n_row)  for encode; padding is zero
 template <class T>
@@ -36,14 +38,14 @@ struct Queries {
     const T* by_dim = nullptr;
 };
 
-/// Softmax over points under way. Sums are relative to the maximum seen so far. With S in base 2:
+/// Running softmax over points. Sums are relative to the maximum so far. With S in base 2:
 ///
 ///   maximum[h,m] = max_n S
 ///   sum[h,m]     = sum_n 2^(S - maximum)
 ///   value[h,d,m] = sum_n 2^(S - maximum) v[h,d,n]
 ///
-/// One block of memory (H, D + 2, n_row): row 0 of a head is the maximum, row 1 the sum, rows 2..
-/// the values, so that partials of many chunks lie in one array. Zero points: maximum =
+/// Uses one block of memory (H, D + 2, n_row): row 0 of a head is the maximum, row 1 the sum, rows
+/// 2.. the values, so that partials of many chunks fit in one array. Zero points: maximum =
 /// lowest_score(), sums 0.
 template <class T>
 struct Partial {
@@ -56,8 +58,8 @@ struct Partial {
     T* value(int64_t head, int64_t dim) const { return maximum(head) + (2 + dim) * sizes.n_row(); }
 };
 
-/// Stands for "no point yet": below every score, and 1/16 above the most negative number, so that
-/// no difference of maxima is inf - inf.
+/// Returns the score that means "no point yet": below every score, and 1/16 above the most negative
+/// number, so that no difference of maxima is inf - inf.
 template <class T>
 constexpr T lowest_score() {
     if constexpr (sizeof(T) == sizeof(float)) {
@@ -67,17 +69,18 @@ constexpr T lowest_score() {
     }
 }
 
-/// Starts a partial over no points.
+/// Initializes a partial over no points.
 template <class T>
 void reset(Partial<T> partial);
 
-/// Adds the points of a tile: k, v (C, n_point) tiles, C = H*D. Keeps the running maximum; any
-/// split of the points into calls is the same sum in another order. Combine after
-/// chunk_points.
+/// Adds the points of a tile: k, v (C, n_point) tiles, C = H*D. Keeps the running maximum. Any
+/// split of the points into calls gives the same sum in another order. Combine after chunk_points.
 template <class T>
 void encode(const Queue& queue, const Queries<T>& queries, Tile<const T> k, Tile<const T> v,
             Partial<T> partial);
 
+/// Computes
+///
 ///   y[h,d,n] = sum_m R[m,n] z[h,m,d]
 ///
 /// with R the softmax over latents of S. k, y (C, n_point) tiles, no overlap. z (H, M, D)
@@ -85,7 +88,7 @@ void encode(const Queue& queue, const Queries<T>& queries, Tile<const T> k, Tile
 template <class T>
 void decode(const Queue& queue, const Queries<T>& queries, Tile<const T> k, const T* z, Tile<T> y);
 
-/// Partials joined in double. Same rows as Partial, one double each.
+/// Partials joined in double: the same rows as Partial, in double.
 struct Total {
     Sizes sizes;
     double* data = nullptr;
@@ -100,14 +103,14 @@ struct Total {
 
 void reset(Total total);
 
-/// total += partial, rescaling whichever has the smaller maximum. Cheap: one call per chunk_points.
-/// Host only.
+/// Adds a partial: total += partial. The one with the smaller maximum is rescaled. Cheap: one call
+/// per chunk_points. Host only.
 template <class T>
 void combine(Partial<const T> partial, Total total);
 void combine(Total other, Total total);
 
-/// 2^x for x <= 0, in plain double arithmetic without libm: the same bits on every machine. 0 below
-/// -1000.
+/// Returns 2^x for x <= 0, in plain double arithmetic without libm, bitwise identical on every
+/// machine. 0 below -1000.
 double exp2_exact(double x);
 
 namespace ref {

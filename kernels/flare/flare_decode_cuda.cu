@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Decode fused with what follows on the same point: output projection, residual, norm, feed-forward
-// chain, residual. A warp holds points all the way; latents come from shared memory if they fit.
+// Decode fused with the following steps of the same point: output projection, residual, norm,
+// feed-forward chain, residual. A warp keeps its points in registers throughout; latents are read
+// from shared memory if they fit.
 #include "kernels/flare/flare_launch.cuh"
 
 namespace surrogate::kernels::flare::cuda {
@@ -20,7 +21,7 @@ struct Decode : Pass<operand, width, variant> {
     static constexpr int chunk_tiles = Base::tiling.tiles_per_chunk;
 
     const DecodeArgs& args;
-    const Piece *queries, *latents;  // in shared memory, or where the arguments say
+    const Piece *queries, *latents;  // in shared memory, or at the address in the arguments
     float4* rows_of_warp;            // (n_warp, n_tile, n_group, 32) pieces: first y, then x
 
     __device__ Decode(const DecodeArgs& a, unsigned char* shared, int64_t weight_bytes,
@@ -43,23 +44,23 @@ struct Decode : Pass<operand, width, variant> {
         __syncthreads();
     }
 
-    /// Slots of a tile of 16 points: each lane reads and writes its own.
+    /// Returns the slots of a tile of 16 points: each lane reads and writes its own.
     __device__ float4* slots(int tile) const {
         return rows_of_warp + (warp * n_tile + tile) * n_group * 32 + lane;
     }
 
-    /// Softmax over latents under way, for points g and g + 8.
+    /// Running softmax over latents, for points g and g + 8.
     struct Softmax {
         float m0 = lowest, m1 = lowest, sum0 = 0, sum1 = 0;
     };
 
-    /// One head's share of y, from its first group of channels on.
+    /// Channels of y that belong to one head, from the head's first group of channels on.
     struct Head {
         const Piece *keys, *queries, *latents;
         float4* y;
-        int n_group;  // of 8 channels
-        bool owns;    // half-heads share a group: whether this lane's channels are this head's
-        int n_tile;   // of 16 latents
+        int n_group;  // of 8 channels each
+        bool owns;    // half-heads share a group: true if this lane's channels belong to this head
+        int n_tile;   // of 16 latents each
         int n_latent;
     };
 
@@ -75,7 +76,8 @@ struct Decode : Pass<operand, width, variant> {
                 n_latent_tile,      static_cast<int>(args.shape.sizes.n_latent)};
     }
 
-    /// `count` tiles of latents from tile `first`; y holds sums under way until the last of them.
+    /// Processes `count` tiles of latents from tile `first`; y holds running sums until the last of
+    /// them.
     template <int count>
     __device__ void attend_chunk(const Head& head, Piece first_key, int first,
                                  Softmax& softmax) const {
@@ -85,7 +87,7 @@ struct Decode : Pass<operand, width, variant> {
 #pragma unroll
             for (int j = 0; j < count; ++j) P::scores(s[2 * j], s[2 * j + 1], k, q[j * 32]);
         };
-        // On its own: its sums begin with the constant 0, its code is all most need.
+        // A separate case: its sums begin with the constant 0, and most models need only this code.
         score_group(0, first_key);
         for (int group = 1; group < head.n_group; ++group)
             score_group(group, head.keys[group * 32]);
@@ -127,7 +129,8 @@ struct Decode : Pass<operand, width, variant> {
         for (int group = 1; group < head.n_group; ++group) weigh_group(group);
     }
 
-    /// y of one head for a tile of 16 points, to the slots of its groups; first_key is keys[0].
+    /// Writes y of one head for a tile of 16 points to the slots of its groups; first_key is
+    /// keys[0].
     __device__ void attend(const Head& head, Piece first_key) const {
         Softmax softmax;
         int first = 0;
@@ -178,7 +181,7 @@ struct Decode : Pass<operand, width, variant> {
         const int n_channel = static_cast<int>(args.shape.sizes.n_channel());
         const int rows = Base::rows();
         const int64_t n_unit = (args.n_point + rows - 1) / rows;
-        // Channels that belong to no head are never written again.
+        // Channels that belong to no head are not written again.
         for (int tile = 0; tile < n_tile; ++tile) {
             for (int group = 0; group < n_group; ++group)
                 slots(tile)[group * 32] = make_float4(0, 0, 0, 0);
@@ -189,7 +192,8 @@ struct Decode : Pass<operand, width, variant> {
                 if ((first + tile) * tile_rows >= args.n_point) break;
                 const Piece* keys =
                     static_cast<const Piece*>(args.k) + (first + tile) * n_group * 32 + lane;
-                // Keys come from memory: the next head's are under way while this one is computed.
+                // Keys are read from memory: the next head's keys are loaded while this head is
+                // computed.
                 Piece ahead = head_of(keys, slots(tile), 0).keys[0];
                 for (int head = 0; head < n_head; ++head) {
                     const Piece first_key = ahead;
@@ -213,7 +217,8 @@ struct Decode : Pass<operand, width, variant> {
         }
     }
 
-    /// x += the stream of the tile's points; the sum also to the slots, for the second residual.
+    /// Adds the stream of the tile's points to x; also writes the sum to the slots, for the second
+    /// residual.
     __device__ void add_rows(int64_t tile, float4* to, float (&x)[n_group][4]) const {
         const auto* stream = reinterpret_cast<const float4*>(args.x) + tile * n_group * 32 + lane;
         const bool exists = tile * tile_rows < args.n_point;
@@ -228,7 +233,7 @@ struct Decode : Pass<operand, width, variant> {
         }
     }
 
-    /// The stream = slots + x. Slots of channels without a head become zero again.
+    /// Writes slots + x to the stream. Slots of channels without a head are reset to zero.
     __device__ void finish_rows(int64_t tile, float4* slot, const float (&x)[n_group][4]) const {
         auto* stream = reinterpret_cast<float4*>(args.x) + tile * n_group * 32 + lane;
         const bool exists = tile * tile_rows < args.n_point;
@@ -272,7 +277,7 @@ void decode(const DeviceProperties& device, const DecodeArgs& args, Stream strea
         const int64_t slots = rows * width * static_cast<int64_t>(sizeof(float));
         const int64_t latents = 2 * latent_bytes(operand, args.shape);
         const int64_t n_layer = args.out_proj.n_layer + args.ffn.n_layer;
-        // Latents first: all of them are read for every tile of points, a weight once.
+        // Latents come first: all of them are read for every tile of points, a weight only once.
         const bool latents_fit =
             slots + latents + 2 * slice_bytes(operand, width) <= device.shared_bytes;
         const int64_t fixed = slots + (latents_fit ? latents : 0);

@@ -19,8 +19,8 @@ DeviceShape DeviceShape::of(const Sizes& sizes, int64_t widest) {
     const int64_t width = std::max(widest, sizes.n_head * shape.n_dim_padded);
     if (width > 128) {
         throw Error(Status::not_supported,
-                    "backend 'cuda' keeps the channels of a point in registers and takes up to 128 "
-                    "of them, the model needs " +
+                    "backend 'cuda' keeps the channels of a point in registers and supports up to "
+                    "128 channels, the model needs " +
                         std::to_string(width) + " (" + std::to_string(sizes.n_head) + " heads of " +
                         std::to_string(sizes.n_dim) + " channels, padded to " +
                         std::to_string(shape.n_dim_padded) + "; widest layer " +
@@ -55,9 +55,9 @@ EncodeGeometry encode_geometry(const DeviceProperties& device, Operand operand,
         throw Error(Status::not_supported,
                     "backend 'cuda' in " + std::string(name(operand)) + " needs " +
                         std::to_string(fixed + two_slices + sum_bytes(shape)) +
-                        " bytes of shared memory a block for this model, device '" + device.name +
+                        " bytes of shared memory per block for this model, device '" + device.name +
                         "' has " + std::to_string(device.shared_bytes) +
-                        "; a precision with smaller operands needs less");
+                        "; use a precision with smaller operands");
     }
     geometry.n_pass = (latents + geometry.tiles_per_pass - 1) / geometry.tiles_per_pass;
     geometry.tiles_per_pass = (latents + geometry.n_pass - 1) / geometry.n_pass;

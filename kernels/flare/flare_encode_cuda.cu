@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Encode fused behind the chains of keys and values: one pass over x. A block takes 128 or 256
-// points at a time. First its warps hold points: norm, both chains, all in registers. Then they
-// hold latents: each warp takes tiles of 16 latents through all points of the block, with keys and
-// values handed over in shared memory, and keeps their softmax sums there, each lane its own.
+// Encode fused with the chains of keys and values: one pass over x. A block processes 128 or 256
+// points at a time. First its warps hold points: norm and both chains, all in registers. Then they
+// hold latents: each warp processes tiles of 16 latents over all points of the block. Keys and
+// values are passed in shared memory, and each lane keeps its own softmax sums there.
 #include "kernels/flare/flare_launch.cuh"
 
 namespace surrogate::kernels::flare::cuda {
@@ -18,14 +18,14 @@ struct Encode : Pass<operand, width, variant> {
     using Feed = typename Base::Feed;
     using Base::g, Base::lane, Base::n_group, Base::n_tile, Base::n_warp, Base::t, Base::warp;
 
-    /// Tiles of 16 points: of a block, at most; whose scores a warp holds at once.
+    /// Tiles of 16 points: maximum per block; tiles whose scores a warp holds at once.
     static constexpr int row_tiles = Base::tiling.n_warp * n_tile;
     static constexpr int chunk_tiles = Base::tiling.tiles_per_chunk;
-    /// Sums under way are 2^peak times what a partial holds.
+    /// Running sums are 2^peak times the sums of a partial.
     static constexpr float peak = peak_of_points(operand);
 
     const EncodeArgs& args;
-    int first_latent_tile, n_latent_tile;  // of this launch, over all heads
+    int first_latent_tile, n_latent_tile;  // in this launch, over all heads
     bool stores_k;
     Piece *keys, *values;  // (row_tiles, n_group, 32); values transposed
     float4* sums;          // (n_latent_tile, head_groups + 1, 32): maxima and sums, then values
@@ -52,7 +52,8 @@ struct Encode : Pass<operand, width, variant> {
         }
     }
 
-    /// Norm and both chains of the block's points; keys and values to shared memory.
+    /// Computes norm and both chains of the block's points; writes keys and values to shared
+    /// memory.
     __device__ void project(int64_t row, uint32_t mask, Feed& feed) const {
         const int n_channel = static_cast<int>(args.shape.sizes.n_channel());
         const int64_t first = this->first_tile(row);
@@ -69,7 +70,7 @@ struct Encode : Pass<operand, width, variant> {
                             static_cast<int>(args.shape.n_dim_padded), x[tile]);
             store_keys(first + tile, warp * n_tile + tile, x[tile]);
         }
-        // The norm is computed again rather than kept: registers are what is short.
+        // The norm is recomputed rather than kept, because registers are scarce.
 #pragma unroll
         for (int tile = 0; tile < n_tile; ++tile) {
             this->load(args.x, first + tile, args.n_point, x[tile]);
@@ -99,7 +100,8 @@ struct Encode : Pass<operand, width, variant> {
         }
     }
 
-    /// v of points that do not exist: their probability is 0, and 0 times infinity would be NaN.
+    /// Clears v of points that do not exist: their probability is 0, and 0 times infinity would be
+    /// NaN.
     __device__ void clear_rows(int64_t tile, float (&v)[n_group][4]) const {
         const int64_t point = tile * tile_rows + g;
 #pragma unroll
@@ -111,7 +113,7 @@ struct Encode : Pass<operand, width, variant> {
         }
     }
 
-    /// v_max of every head up to the largest |v| of the tile's points.
+    /// Raises v_max of every head to the largest |v| of the tile's points.
     __device__ void raise_maxima(const float (&v)[n_group][4]) const {
 #pragma unroll
         for (int group = 0; group < n_group; ++group) {
@@ -124,16 +126,16 @@ struct Encode : Pass<operand, width, variant> {
             for (int distance = 4; distance < 32; distance *= 2)
                 largest = fmaxf(largest, __shfl_xor_sync(0xffffffffU, largest, distance));
             const int head = (8 * group + 2 * t) / static_cast<int>(args.shape.n_dim_padded);
-            // Floats that are not negative are ordered as their bits are.
+            // Non-negative floats have the same order as their bit patterns.
             if (g == 0 && head < args.shape.sizes.n_head)
                 atomicMax(reinterpret_cast<int*>(args.v_max) + head,
                           static_cast<int>(as_bits(largest)));
         }
-        __syncwarp();  // what follows moves numbers between lanes
+        __syncwarp();  // the following steps move numbers between lanes
     }
 
-    /// One tile of 16 latents of one head through chunk_tiles tiles of points from `row`, the
-    /// block's tiles from `first` on.
+    /// Processes one tile of 16 latents of one head over chunk_tiles tiles of points from `row`,
+    /// the block's tiles from `first` on.
     __device__ void attend(int tile, int64_t row, int first) const {
         const int all_tile = first_latent_tile + tile;
         const int n_tile_of_head = static_cast<int>(args.shape.latent_tiles());
@@ -153,7 +155,8 @@ struct Encode : Pass<operand, width, variant> {
                           keys[((first + r) * n_group + group0 + group) * 32 + lane]);
         };
         score_group(
-            0);  // on its own: its sums begin with the constant 0, its code is all most need
+            0);  // a separate case: its sums begin with the constant 0, and most models need only
+                 // this code
         for (int group = 1; group < n_head_group; ++group) score_group(group);
         if (row + 16 * chunk_tiles > args.n_point) hide_rows(row, s);
 
@@ -205,7 +208,7 @@ struct Encode : Pass<operand, width, variant> {
         }
     }
 
-    /// Sums to partial `index`.
+    /// Writes the sums to partial `index`.
     __device__ void write(int64_t index) const {
         const auto& [n_head, n_latent, n_dim] = args.shape.sizes;
         for (int tile = warp; tile < n_latent_tile; tile += n_warp) {
@@ -218,7 +221,7 @@ struct Encode : Pass<operand, width, variant> {
             const float sum[2] = {unit * whole_sum<operand>(own[0].z),
                                   unit * whole_sum<operand>(own[0].w)};
             const float maximum[2] = {own[0].x, own[0].y};
-            // The head's first channel among those of its first group: half-heads share one.
+            // The head's first channel among the channels of its first group: half-heads share one.
             const int offset = static_cast<int>(head * args.shape.n_dim_padded % 8);
             for (int half = 0; half < 2; ++half) {
                 const int64_t latent = first + g + 8 * half;
@@ -238,7 +241,7 @@ struct Encode : Pass<operand, width, variant> {
                     }
                 }
             }
-            __syncwarp();  // lanes without a latent have gone on
+            __syncwarp();  // lanes without a latent have skipped the loop
         }
     }
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The two ends of a run: from the caller's columns to the stream of channels, and back.
+// First and last pass of a run: from the caller's columns to the stream of channels, and back.
 #include "kernels/device/columns.cuh"
 #include "kernels/flare/flare_launch.cuh"
 
 namespace surrogate::kernels::flare::cuda {
 namespace {
 
-/// A pass whose warps hand points over in shared memory: lane by lane as columns, and as pieces.
+/// A pass whose warps exchange points in shared memory: lane by lane as columns, and as pieces.
 template <Operand operand, int width>
 struct Ends : Pass<operand, width> {
     using Base = Pass<operand, width>;
@@ -19,7 +19,7 @@ struct Ends : Pass<operand, width> {
     __device__ explicit Ends(unsigned char* slots)
         : own(reinterpret_cast<float*>(slots) + warp * warp_rows * width) {}
 
-    /// The network's inputs of the warp's points, from tile `first`.
+    /// Reads the network's inputs of the warp's points, from tile `first`.
     __device__ void gather(const BeginArgs& args, int64_t first, float (&x)[n_tile][n_group][4]) {
         const int64_t point = first * tile_rows + lane;
         __syncwarp();
@@ -49,7 +49,7 @@ struct Ends : Pass<operand, width> {
         for (int c = 0; c < args.n_column && exists; ++c)
             write_column(args.columns[c], point, c, own[fragment_index(lane, c, width)], lost,
                          args.findings);
-        __syncwarp();  // lanes without a point have gone on
+        __syncwarp();  // lanes without a point have skipped the loop
     }
 };
 
@@ -100,7 +100,7 @@ __global__ void __launch_bounds__(tiling_of(operand, width, 0).n_thread(), 1)
     feed.finish();
 }
 
-/// Shared memory of either end: weights, then a block's points.
+/// Layout of shared memory in both passes: weights, then a block's points.
 struct Room {
     int64_t slots;
     WeightRoom weights;

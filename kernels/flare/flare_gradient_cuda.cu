@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The attention of the way back. Two kinds of passes: a thread has a point of a head and goes
-// through the latents, or it has a latent and goes through the points of a part; what is gone
-// through comes through shared memory and is read by all lanes at once. Scores are computed in each
-// of them.
+// Attention in the backward pass. There are two kinds of passes: a thread has a point of a head and
+// loops over the latents, or it has a latent and loops over the points of a part. The items of the
+// loop are in shared memory and are read by all lanes at once. Each pass recomputes the scores.
 #include "kernels/device/launch.cuh"
 #include "kernels/flare/flare_gradient_cuda.hpp"
 #include "kernels/linear/row_product_cuda.hpp"
@@ -20,7 +19,7 @@ unsigned blocks(int64_t n, int64_t size) {
     return static_cast<unsigned>((n + size - 1) / size);
 }
 
-/// d = 0 .. n_dim - 1 of a row of n numbers, zeros behind them.
+/// Loads d = 0 .. n_dim - 1 of a row of n numbers, with zeros after them.
 template <int n_dim>
 __device__ void read_row(const float* from, int n, float (&to)[n_dim]) {
 #pragma unroll
@@ -39,8 +38,8 @@ __device__ void add_scaled(float scale, const float* from, float (&to)[n_dim]) {
     for (int d = 0; d < n_dim; ++d) to[d] = fmaf(scale, from[d], to[d]);
 }
 
-/// `count` rows of n numbers, `stride` apart, to rows of n_dim in shared memory, by the whole
-/// block.
+/// Copies `count` rows of n numbers with stride `stride` to rows of n_dim in shared memory, by the
+/// whole block.
 template <int n_dim>
 __device__ void share_rows(const float* from, int64_t stride, int count, int n, float* to) {
     for (int i = static_cast<int>(threadIdx.x); i < count * n_dim; i += n_thread) {
@@ -49,7 +48,7 @@ __device__ void share_rows(const float* from, int64_t stride, int count, int n, 
     }
 }
 
-/// A block's place among heads and points, and where rows lie.
+/// Head and points of a block, and addresses of rows.
 struct Place {
     const AttentionArgs& args;
     int n_dim;
@@ -171,8 +170,8 @@ __global__ void __launch_bounds__(n_thread) mix_points_kernel(const AttentionArg
 
 // ---- a thread has a latent ----
 
-/// Latents of a block, in whole warps; with few of them several threads share one and take the
-/// points in turn.
+/// Returns the number of latents of a block, in whole warps. If there are few latents, several
+/// threads share one and process the points in turn.
 __host__ __device__ int latents_of_block(int64_t n_latent) {
     if (n_latent > 64) return n_thread;
     return n_latent > 32 ? 64 : 32;
@@ -199,7 +198,8 @@ struct OfLatent {
         read_row(exists ? rows + place.of_latent(m) * place.n_dim : nullptr, place.n_dim, to);
     }
 
-    /// share(first point, count) brings points to shared memory; term(i) adds point i of them.
+    /// Loops over the points. share(first point, count) loads points to shared memory; term(i) adds
+    /// point i of them.
     template <class Share, class Term>
     __device__ void add_points(const Share& share, const Term& term) {
         const int64_t begin = int64_t{blockIdx.x} * place.args.points_per_part;
@@ -213,7 +213,7 @@ struct OfLatent {
         }
     }
 
-    /// The threads of a latent joined, to its place in the parts.
+    /// Joins the threads of a latent and writes its sums to the parts.
     __device__ void write(float* shared) {
         const int thread = static_cast<int>(threadIdx.x);
 #pragma unroll
@@ -233,7 +233,7 @@ struct OfLatent {
     }
 };
 
-/// Numbers of points in shared memory, as of_points has them.
+/// Loads the numbers of points into shared memory, in the layout of of_points.
 __device__ void share_of_points(const Place& place, int64_t first, int count, float* to) {
     for (int i = static_cast<int>(threadIdx.x); i < count * point_rows; i += n_thread)
         to[i] = place.of_point(first + i / point_rows)[i % point_rows];
@@ -299,7 +299,7 @@ __global__ void __launch_bounds__(n_thread) mix_sums_kernel(const AttentionArgs 
     own.write(joined);
 }
 
-// ---- small ones ----
+// ---- small passes ----
 
 __global__ void __launch_bounds__(n_thread) rows_kernel(const RowsArgs args) {
     const int64_t at = int64_t{blockIdx.x} * n_thread + threadIdx.x;

@@ -6,9 +6,9 @@
 
 namespace surrogate::kernels::flare::cuda {
 
-/// For the table of the family: launched on the device that is the thread's current one.
+/// Returns the passes for the table of the family, launched on the thread's current device.
 GradientKernels gradient_kernels();
-/// The same for a plug-in: each makes its device the current one for the launch.
+/// Returns the passes for a plug-in; each makes its device current for the launch.
 GradientKernels gradient_kernels_on_device();
 
 }  // namespace surrogate::kernels::flare::cuda

@@ -7,16 +7,16 @@
 #include "kernels/linear/row_product_device.hpp"
 #include "kernels/norm/row_norm_device.hpp"
 
-/// The way back of FLARE on a device. Points are rows (n_point, C) of float without padding, with
-/// C = H D. What is computed is said in gradient.hpp, and computed in float whatever the operands
-/// of the plan. All pointers are device memory that the caller owns. Sums run in a fixed order: the
-/// same bits in every launch.
+/// Backward pass of FLARE on a device. Points are rows (n_point, C) of float without padding, with
+/// C = H D. The formulas are in gradient.hpp; they are computed in float for every operand of the
+/// plan. All pointers are device memory that the caller owns. Sums have a fixed order: results are
+/// bitwise identical in every launch.
 namespace surrogate::kernels::flare {
 
-/// Heads of up to so many channels.
+/// Largest number of channels of a head.
 constexpr int64_t largest_trained_head = 32;
 
-/// rows(i, c) = x, from fragments of the passes forward.
+/// Arguments of rows(i, c) = x, from fragments of the forward passes.
 struct RowsArgs {
     DeviceShape shape;
     int64_t n_point = 0;
@@ -24,7 +24,8 @@ struct RowsArgs {
     float* rows = nullptr;     ///< (n_point, C)
 };
 
-/// Converts the results of the fast mode's reductions (LatentArgs) for the backward pass:
+/// Arguments of the conversion of the reductions of the fast mode (LatentArgs) for the backward
+/// pass:
 ///   z = values / sum,   log_sum = maximum + log2(sum)
 struct KeptLatentsArgs {
     Sizes sizes;
@@ -34,8 +35,8 @@ struct KeptLatentsArgs {
     float* log_sum = nullptr;       ///< (H, M)
 };
 
-/// dz before the reduction over ranks, rounded from `local`; after it gamma(h, m) = <dz, z>, and
-/// `lost` is raised if dz is not finite.
+/// Arguments of the latent gradients: dz before the reduction over ranks, rounded from `local`;
+/// after it gamma(h, m) = <dz, z>. `lost` is raised if dz is not finite.
 struct LatentGradientArgs {
     Sizes sizes;
     const double* local = nullptr;  ///< (H, M, D)
@@ -45,8 +46,8 @@ struct LatentGradientArgs {
     int32_t* lost = nullptr;
 };
 
-/// Attention of one block and some of the points. of_points (n_point, H, point_rows) as in
-/// gradient.hpp: maximum, inverse, delta.
+/// Arguments of the attention of one block and some of the points. of_points (n_point, H,
+/// point_rows) as in gradient.hpp: maximum, inverse, delta.
 struct AttentionArgs {
     Sizes sizes;
     int64_t n_point = 0;
@@ -68,26 +69,26 @@ struct AttentionArgs {
     int64_t n_part() const { return (n_point + points_per_part - 1) / points_per_part; }
 };
 
-/// The passes back, as the plug-in offers them. Each enqueues on `stream`; throws device.
+/// The backward passes of the plug-in. Each enqueues on `stream`; throws device.
 struct GradientKernels {
     void (*rows)(const DeviceProperties&, const RowsArgs&, Stream) = nullptr;
     void (*kept_latents)(const DeviceProperties&, const KeptLatentsArgs&, Stream) = nullptr;
-    /// y, maximum and inverse from queries, k, z.
+    /// Computes y, maximum and inverse from queries, k, z.
     void (*decode_points)(const DeviceProperties&, const AttentionArgs&, Stream) = nullptr;
-    /// delta from y and dy, then the parts of dz.
+    /// Computes delta from y and dy, then the parts of dz.
     void (*decode_sums)(const DeviceProperties&, const AttentionArgs&, Stream) = nullptr;
     void (*round_latents)(const DeviceProperties&, const LatentGradientArgs&, Stream) = nullptr;
     void (*weigh_latents)(const DeviceProperties&, const LatentGradientArgs&, Stream) = nullptr;
-    /// dk, dv.
+    /// Computes dk and dv.
     void (*mix_points)(const DeviceProperties&, const AttentionArgs&, Stream) = nullptr;
-    /// The parts of dq, not yet multiplied by s.
+    /// Computes the parts of dq, not yet multiplied by s.
     void (*mix_sums)(const DeviceProperties&, const AttentionArgs&, Stream) = nullptr;
     void (*product)(const DeviceProperties&, const RowProductArgs&, Stream) = nullptr;
     void (*part_sums)(const DeviceProperties&, const PartSumsArgs&, Stream) = nullptr;
     void (*norm)(const DeviceProperties&, const RowNormArgs&, Stream) = nullptr;
     void (*norm_backward)(const DeviceProperties&, const RowNormArgs&, Stream) = nullptr;
     void (*norm_gradient)(const DeviceProperties&, const RowNormGradientArgs&, Stream) = nullptr;
-    /// Once before the first pass, as DeviceKernels::load.
+    /// Loads the code. Call it once before the first pass, like DeviceKernels::load.
     void (*load)(const DeviceProperties&) = nullptr;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // From the partial sums of a pass to the latents that all ranks share. Small kernels: a row is one
-// latent of one head, a block of threads takes a row through all partials.
+// latent of one head, and a block of threads processes one row over all partials.
 #include "kernels/flare/flare_gradient_cuda.hpp"
 #include "kernels/flare/flare_launch.cuh"
 
@@ -22,12 +22,12 @@ __device__ int64_t n_row(const LatentArgs& args) {
 __device__ const float* row_of(const LatentArgs& args, int64_t partial, int64_t row) {
     return args.partials + (partial * n_row(args) + row) * (args.shape.sizes.n_dim + 2);
 }
-/// The flag behind the maxima of the reproducible mode.
+/// Returns the flag after the maxima of the reproducible mode.
 __device__ float* flag_of(const LatentArgs& args) {
     return args.maxima + n_row(args) + args.shape.sizes.n_head;
 }
 
-/// The block's values joined by `join`, in a fixed tree; on thread 0.
+/// Joins the block's values by `join`, in a fixed tree; the result is on thread 0.
 template <class T, class Join>
 __device__ T join_block(T value, const Join& join) {
     __shared__ T of_warp[row_warps];
@@ -41,8 +41,8 @@ __device__ T join_block(T value, const Join& join) {
     return value;
 }
 
-/// Reproducible mode: what stands behind the maxima, before rows that are not finite raise the
-/// flag.
+/// Reproducible mode: initializes the numbers after the maxima, before rows that are not finite
+/// raise the flag.
 __global__ void behind_maxima_kernel(const LatentArgs args) {
     const bool poisoned = is_poisoned(*args.findings);
     for (int head = static_cast<int>(threadIdx.x); head < args.shape.sizes.n_head;
@@ -64,12 +64,13 @@ __global__ void maxima_kernel(const LatentArgs args) {
     }
     maximum = join_block(maximum, [](float a, float b) { return fmaxf(a, b); });
     if (threadIdx.x == 0) args.maxima[row] = is_poisoned(*args.findings) ? lowest : maximum;
-    if (args.v_max && lost)  // 1.0 is above 0.0 as bits, too
+    if (args.v_max && lost)  // 1.0 is above 0.0 as a bit pattern, too
         atomicMax(reinterpret_cast<int*>(flag_of(args)), static_cast<int>(as_bits(1.0F)));
 }
 
-/// The sums of a row of the fast mode relative to `maximum`, by a warp. Lanes take columns, and
-/// partials where columns are few; the power of two of a partial is taken once for all of them.
+/// Computes the sums of a row of the fast mode relative to `maximum`, by a warp. Lanes process
+/// columns, and partials if there are few columns. The power of two of a partial is computed once
+/// for all columns.
 __device__ void store_sums(const LatentArgs& args, int64_t row, float maximum) {
     constexpr unsigned all = ~0U;
     const int lane = static_cast<int>(threadIdx.x) % 32;
@@ -118,8 +119,8 @@ struct Grid {
     }
 };
 
-/// Terms of column j (0: sums, then values) of a row of `head`: at most a chunk's points, times the
-/// largest |v|.
+/// Returns the grid of column j (0: sums, then values) of a row of `head`: each term is at most the
+/// number of points of a chunk times the largest |v|.
 __device__ Grid grid_of(const LatentArgs& args, int64_t head, int64_t j) {
     const double v = j == 0 ? 1.0 : static_cast<double>(args.maxima[n_row(args) + head]);
     return Grid(args.n_chunk_global, static_cast<double>(chunk_points) * v);
@@ -153,7 +154,7 @@ __global__ void exact_sums_kernel(const LatentArgs args) {
     }
 }
 
-/// One channel of one latent, before it becomes an operand.
+/// Returns one channel of one latent, before it becomes an operand.
 __device__ float latent(const LatentArgs& args, int64_t head, int64_t m, int64_t d) {
     const int64_t n_dim = args.shape.sizes.n_dim;
     const int64_t row = head * args.shape.sizes.n_latent + m, first = row * (n_dim + 1);
@@ -176,7 +177,8 @@ __device__ float latent(const LatentArgs& args, int64_t head, int64_t m, int64_t
     return sum == 0 ? 0.0F : static_cast<float>(value(1 + d) / sum);
 }
 
-/// A lane's piece of 16 latents x 8 channels, transposed as weigh() wants it. index: of the pieces.
+/// Returns a lane's piece of 16 latents x 8 channels, transposed for weigh(). index: index of the
+/// piece.
 template <Operand operand>
 __device__ void store_piece(const LatentArgs& args, int64_t index) {
     using P = Products<operand>;
@@ -205,7 +207,8 @@ __global__ void latents_kernel(const LatentArgs args) {
 
 constexpr int tile_threads = 16 * 32;
 
-/// Fast mode on one rank, all at once: a block takes 16 latents of a head, a warp one of them.
+/// Fast mode on one rank, all steps at once: a block processes 16 latents of a head, a warp one of
+/// them.
 template <Operand operand>
 __global__ void __launch_bounds__(tile_threads) combine_kernel(const LatentArgs args) {
     const int64_t n_tile = args.shape.latent_tiles(), n_group = args.shape.head_groups();
@@ -219,7 +222,7 @@ __global__ void __launch_bounds__(tile_threads) combine_kernel(const LatentArgs 
             maximum = fmaxf(maximum, __shfl_xor_sync(~0U, maximum, distance));
         store_sums(args, row, maximum);
     }
-    __syncthreads();  // the sums of the block's latents are there
+    __syncthreads();  // the sums of the block's latents are complete
     for (int64_t i = threadIdx.x; i < n_group * 32; i += tile_threads)
         store_piece<operand>(args, ((head * n_group + i / 32) * n_tile + tile) * 32 + i % 32);
 }

@@ -11,19 +11,20 @@
 #include "kernels/mlp/mlp_cuda.cuh"
 #include "kernels/norm/norm_cuda.cuh"
 
-/// Helpers of FLARE's passes: assignment of points to lanes, loads and stores of pieces, launches.
+/// Shared by the passes of FLARE: assignment of points to warps, loads and stores of pieces,
+/// launches.
 namespace surrogate::kernels::flare::cuda {
 
 using namespace surrogate::kernels::cuda;
 
-/// Constants of a pass, and this thread's place in it.
+/// Constants of a pass, and this thread's indices in it.
 template <Operand operand, int width_, int variant = 0>
 struct Pass {
     using P = Products<operand>;
     using Piece = typename P::Piece;
     static constexpr int width = width_, n_group = width / 8;
     static constexpr Tiling tiling = tiling_of(operand, width, variant);
-    static constexpr int n_tile = tiling.tiles_per_warp;  // of 16 points, a warp
+    static constexpr int n_tile = tiling.tiles_per_warp;  // of 16 points, per warp
     static constexpr int slice = static_cast<int>(slice_bytes(operand, width));
     static constexpr int layer_operands = static_cast<int>(layer_operand_bytes(operand, width));
     static constexpr int64_t layer = layer_bytes(operand, width);
@@ -37,9 +38,9 @@ struct Pass {
           g(lane / 4),
           t(lane % 4) {}
 
-    /// Points that the block takes at a time.
+    /// Returns the number of points that the block processes at a time.
     __device__ int rows() const { return n_warp * n_tile * static_cast<int>(tile_rows); }
-    /// First tile of 16 points of this warp in the block that begins at `row`.
+    /// Returns the first tile of 16 points of this warp in the block that begins at `row`.
     __device__ int64_t first_tile(int64_t row) const {
         return row / tile_rows + static_cast<int64_t>(warp) * n_tile;
     }
@@ -48,7 +49,7 @@ struct Pass {
                             static_cast<int>(shape.n_dim_padded),
                             static_cast<int>(shape.sizes.n_channel()));
     }
-    /// A tile of points from fragments; zeros beyond the last.
+    /// Loads a tile of points from fragments; zeros beyond the last point.
     __device__ void load(const float* from, int64_t tile, int64_t n_point,
                          float (&x)[n_group][4]) const {
         const auto* pieces = reinterpret_cast<const float4*>(from) + tile * n_group * 32;
@@ -73,7 +74,7 @@ struct Pass {
     }
 };
 
-/// Calls body<operand, width, variant>() for the instance that fits; throws not_supported.
+/// Calls body<operand, width, variant>() for the instance that matches; throws not_supported.
 template <class Body>
 void with_variant(Operand operand_, int64_t width_, int variant, const Body& body) {
     if (variant >= n_variant) {

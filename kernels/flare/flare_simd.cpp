@@ -11,7 +11,7 @@ HWY_BEFORE_NAMESPACE();
 namespace surrogate::kernels::flare::HWY_NAMESPACE {
 namespace {
 
-/// 0 if all k(d, i) of a head are finite, else NaN: see taint_of_lanes().
+/// Returns 0 if all k(d, i) of a head are finite, else NaN: see taint_of_lanes().
 float taint_of_points(const float* k, int64_t row, int64_t n_dim, int64_t n_point) {
     Vector taint = broadcast(0.0f);
     for (int64_t i = 0; i < n_point; i += width) {
@@ -30,8 +30,7 @@ void taint_sums(float taint, int64_t n_lane, float* sum) {
         store(hn::Add(load(sum + m), broadcast(taint)), sum + m);
 }
 
-/// Work on one head. k and v are its rows of the tiles, both with their own distance of
-/// rows.
+/// Work on one head: k and v are its rows of the tiles, each with its own row stride.
 struct Head {
     LaneQueries queries;
     const float *k, *v;
@@ -42,7 +41,8 @@ void copy_rows(const float* from, int64_t row, int64_t n_dim, int64_t count, flo
     for (int64_t d = 0; d < n_dim; ++d) std::copy_n(from + d * row, count, to + d * max_keys);
 }
 
-/// Copying the head costs 1/100 of the work and gives every key an address known at compile time.
+/// Copying the head costs 1/100 of the work and gives every key an address that is known at compile
+/// time.
 template <int64_t dim>
 void encode_packed(const Head& head, State state) {
     alignas(64) float keys[dim * max_keys], values[dim * max_keys];  // (dim, max_keys)
@@ -54,8 +54,8 @@ void encode_packed(const Head& head, State state) {
     }
 }
 
-/// Head sizes of published models have instances; any other runs the same operations on the tiles
-/// in place.
+/// Encodes one head. Head sizes of published models have instances; other sizes run the same
+/// operations on the tiles in place.
 void encode_head(const Head& head, State state) {
     const AnyShape any{head.n_dim, 1, head.k_row, head.v_row};
     switch (head.n_dim) {
@@ -99,7 +99,7 @@ void attend_latents(const LatentHead& head, LaneQueries points, int64_t n_lane, 
     }
 }
 
-/// At most tile_points points of one head. The values grow in y itself.
+/// Decodes at most tile_points points of one head. The values are accumulated in y itself.
 void decode_head(const LatentHead& head, LaneQueries points, int64_t n_lane, float* y,
                  int64_t y_row) {
     alignas(64) float maximum[tile_points], sum[tile_points];

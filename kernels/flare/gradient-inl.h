@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What both passes of the mixer's backward do with weights of lanes that are points, (latent,
-// lane): sums over points, for which latents have to become lanes. Compiled once per vector level.
+// Operations of both backward passes of the mixer on weights (latent, lane) whose lanes are points:
+// sums over points, for which latents become lanes. This file is compiled once per SIMD instruction
+// set.
 #if defined(SURROGATE_FLARE_GRADIENT_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef SURROGATE_FLARE_GRADIENT_INL_H_
 #undef SURROGATE_FLARE_GRADIENT_INL_H_
@@ -16,13 +17,13 @@ HWY_BEFORE_NAMESPACE();
 namespace surrogate::kernels::flare::HWY_NAMESPACE {
 
 /// Weights (n_latent, n_lane) of one group of points, row by row, to be multiplied by factor
-/// (n_lane). Room for a multiple of lane_count rows, all of them finite.
+/// (n_lane). Allocated for a multiple of lane_count rows, all of them finite.
 struct PointWeights {
     const float *data, *factor;
     int64_t n_lane;
 };
 
-/// Weights of `width` latents at four points (one at the scalar level), latents in lanes.
+/// Loads the weights of `width` latents at four points (one at the scalar level), latents in lanes.
 #if HWY_TARGET == HWY_SCALAR
 constexpr int turned_points = 1;
 HWY_INLINE void turn(const float* weights, int64_t, const float* factor, Vector (&point)[1]) {
@@ -40,8 +41,8 @@ HWY_INLINE void turn(const float* weights, int64_t row, const float* factor, Vec
 }
 #endif
 
-/// to(d, m) += sum_n weight(m, n) x(d, n), points in their order, for n_row channels and n_vector
-/// vectors of latents.
+/// Adds to(d, m) += sum_n weight(m, n) x(d, n), points in their order, for n_row channels and
+/// n_vector vectors of latents.
 template <int n_row, int n_vector>
 HWY_NOINLINE void add_rows_over_points(PointWeights weights, const float* x, int64_t x_row,
                                        float* to, int64_t to_row) {
@@ -75,7 +76,7 @@ HWY_NOINLINE void add_rows_over_points(PointWeights weights, const float* x, int
     }
 }
 
-/// The same for all channels of x.
+/// Adds the sums over points for all channels of x.
 template <int n_vector>
 HWY_INLINE void add_over_points(PointWeights weights, LaneQueries x, int64_t n_dim, float* to,
                                 int64_t to_row) {
@@ -91,11 +92,11 @@ HWY_INLINE void add_over_points(PointWeights weights, LaneQueries x, int64_t n_d
                                           to_row);
 }
 
-/// to(d, m) += sum_n weight(m, n) x(d, n) for n_latent latents; rows of `to` have room for a
-/// multiple of lane_count.
+/// Adds to(d, m) += sum_n weight(m, n) x(d, n) for n_latent latents; rows of `to` are allocated for
+/// a multiple of lane_count.
 HWY_INLINE void add_over_points(PointWeights weights, int64_t n_latent, LaneQueries x,
                                 int64_t n_dim, float* to, int64_t to_row) {
-    constexpr int n_vector = width == 16 ? 2 : 1;  // with 16 registers, 8 sums and 4 points
+    constexpr int n_vector = width == 16 ? 2 : 1;  // with 16 registers: 8 sums and 4 points
     const int64_t n_row = round_up(n_latent, lane_count), step = width * weights.n_lane;
     int64_t m = 0;
     for (; m + n_vector * width <= n_row; m += n_vector * width, weights.data += n_vector * step)
@@ -104,7 +105,7 @@ HWY_INLINE void add_over_points(PointWeights weights, int64_t n_latent, LaneQuer
         add_over_points<1>(weights, x, n_dim, to + m, to_row);
 }
 
-/// Rows between n_latent and a multiple of lane_count become zero.
+/// Clears the rows between n_latent and a multiple of lane_count.
 HWY_INLINE void clear_padding(float* weights, int64_t n_latent, int64_t n_lane) {
     std::fill(weights + n_latent * n_lane, weights + round_up(n_latent, lane_count) * n_lane, 0.0f);
 }

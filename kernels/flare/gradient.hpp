@@ -3,13 +3,13 @@
 
 #include "kernels/flare/flare.hpp"
 
-/// Backward through the mixer of FLARE, in two passes over the points with one sum over all of them
-/// between. Scores and both softmaxes are computed again, tile by tile; nothing of N x M is kept.
+/// Backward pass of the mixer of FLARE: two passes over the points with one sum over all points
+/// between them. Scores and both softmaxes are recomputed, tile by tile; no N x M array is stored.
 /// Source: spec of FLARE, section 6.
 namespace surrogate::kernels::flare {
 
-/// Sums over points for every latent: (H, D, n_row), laid out as the values of Partial. Add at most
-/// chunk_points points, then carry them over to doubles.
+/// Sums over points for every latent: (H, D, n_row), in the layout of the values of Partial. Add at
+/// most chunk_points points, then add the sums to doubles.
 template <class T>
 struct LatentSums {
     Sizes sizes;
@@ -21,26 +21,27 @@ struct LatentSums {
     }
 };
 
-/// Rows of a head in what the first pass leaves for the second, of_points (point_rows * H,
-/// n_point):
+/// Rows of a head in the array of_points (point_rows * H, n_point), which the first pass writes for
+/// the second:
 ///   point_rows h      maximum over latents of S
 ///   point_rows h + 1  1 / sum over latents of 2^(S - maximum)
 ///   point_rows h + 2  delta = <dy[h,:,n], y[h,:,n]>
 constexpr int64_t point_rows = 3;
 
-/// First pass: backward through y = decode(k, z), as far as z. With R the softmax over latents of
-/// S:
+/// Runs the first pass: backward through y = decode(k, z), up to z. With R the softmax over latents
+/// of S:
 ///
-///   y[h,d,n]   = sum_m R[m,n] z[h,m,d]               as decode() gives it, the same bits
+///   y[h,d,n]   = sum_m R[m,n] z[h,m,d]               bitwise identical to decode()
 ///   dz[h,d,m] += sum_n R[m,n] dy[h,d,n]
 ///
-/// k, dy, y (C, n_point) tiles; of_points, y are written; z (H, M, D) contiguous. Nothing overlaps.
+/// k, dy, y (C, n_point) tiles; of_points, y are written; z (H, M, D) contiguous. Arrays must not
+/// overlap.
 template <class T>
 void decode_backward(const Queue& queue, const Queries<T>& queries, Tile<const T> k, const T* z,
                      Tile<const T> dy, Tile<T> y, Tile<T> of_points, LatentSums<T> dz);
 
-/// Data of the latents in the second pass, when dz is complete. Padding is never read as a result,
-/// but must be finite.
+/// Latent data of the second pass, when dz is complete. Padding is never read as a result, but must
+/// be finite.
 ///   z        (H, M, D)
 ///   dz       (H, D, n_row) and gamma[h,m] = <dz[h,m], z[h,m]> (H, n_row)
 ///   log_sum  (H, n_row) Lm = maximum + log2(sum) of encode() over all points, in base 2
@@ -52,22 +53,23 @@ struct LatentSide {
     const T* log_sum = nullptr;
 };
 
-/// Second pass. With P = 2^(S - Lm), the softmax over points:
+/// Runs the second pass. With P = 2^(S - Lm), the softmax over points:
 ///
 ///   dS[m,n]    = R[m,n] (<dy[n], z[m]> - delta[n]) + P[m,n] (<dz[m], v[n]> - gamma[m])
 ///   dv[h,:,n]  = sum_m P[m,n] dz[m]
 ///   dk[h,:,n]  = ln 2 sum_m dS[m,n] queries[h,m]      (queries are multiplied by s log2 e)
 ///   dq[h,d,m] += sum_n dS[m,n] k[h,d,n]               the caller multiplies by s
 ///
-/// k, v, dy, dk, dv (C, n_point) tiles; k and dy as in the first pass, of_points as it left them;
-/// dk and dv are written. Nothing overlaps.
+/// k, v, dy, dk, dv (C, n_point) tiles; k and dy as in the first pass, of_points as the first pass
+/// wrote it; dk and dv are written. Arrays must not overlap.
 template <class T>
 void mix_backward(const Queue& queue, const Queries<T>& queries, const LatentSide<T>& latents,
                   Tile<const T> k, Tile<const T> v, Tile<const T> dy, Tile<const T> of_points,
                   Tile<T> dk, Tile<T> dv, LatentSums<T> dq);
 
-// Both: a point has the same bits on every vector level and wherever it lies in a tile; sums over
-// points run in their order, from what dz and dq hold.
+// Both passes: the results of a point are bitwise identical on every SIMD instruction set and in
+// every column of a tile. Sums over points are in their order, starting from the values in dz and
+// dq.
 
 namespace ref {
 template <class T>

@@ -12,8 +12,8 @@ HWY_BEFORE_NAMESPACE();
 namespace surrogate::kernels::flare::HWY_NAMESPACE {
 namespace {
 
-/// Blocks of keys whose weights are kept for the sums over points: of 512 latents, 64 KiB. Beyond
-/// that they are computed again.
+/// Number of blocks of keys whose weights are kept for the sums over points: 64 KiB for 512
+/// latents. Weights of further blocks are recomputed.
 constexpr int64_t most_blocks = 4;
 
 /// One head and one group of points: rows of tiles at its first lane.
@@ -22,12 +22,12 @@ struct Group {
     LaneQueries k, dy;
     float *y, *of_points;  // (D, lanes), (point_rows, lanes)
     int64_t y_row, of_points_row;
-    int64_t n_real;  // lanes that are points, the others are padding
+    int64_t n_real;  // lanes that are points; the others are padding
     float* dz;       // (D, n_row)
     int64_t dz_row;
 };
 
-/// Softmax over latents under way. `then` are the maxima to which the kept weights refer.
+/// Running softmax over latents. `then` are the maxima to which the kept weights refer.
 template <int n_vector>
 struct Weights {
     static constexpr int64_t n_lane = n_vector * width;
@@ -38,7 +38,7 @@ struct Weights {
     alignas(64) float inverse[n_lane];  // 0 in the padding
 };
 
-/// y (n_dim, lanes) as in decode().
+/// Computes y (n_dim, lanes) as in decode().
 template <int n_vector, class Shape>
 void attend_group(const Group& group, const Block<Shape>& all, Weights<n_vector>& w) {
     constexpr int64_t n_lane = n_vector * width;
@@ -54,7 +54,7 @@ void attend_group(const Group& group, const Block<Shape>& all, Weights<n_vector>
     }
 }
 
-/// Divides y by the sums, and writes what the second pass has to know.
+/// Divides y by the sums, and writes the rows that the second pass reads.
 template <int n_vector>
 void finish_group(const Group& group, Weights<n_vector>& w) {
     const int64_t n_dim = group.head.n_dim, row = group.of_points_row;
@@ -76,7 +76,7 @@ void finish_group(const Group& group, Weights<n_vector>& w) {
     }
 }
 
-/// dz += weights of one block, relative to the maxima `then`, times dy.
+/// Adds the weights of one block, relative to the maxima `then`, times dy to dz.
 template <int n_vector>
 void add_block(const Group& group, int64_t first, const float* then, float* weights,
                const Weights<n_vector>& w) {
@@ -92,7 +92,7 @@ void add_block(const Group& group, int64_t first, const float* then, float* weig
                     group.dz + first, group.dz_row);
 }
 
-/// Weights of one block relative to the last maxima, from the start.
+/// Recomputes the weights of one block relative to the last maxima.
 template <int n_vector, class Shape>
 void weigh_block_again(const Block<Shape>& block, Weights<n_vector>& w) {
     constexpr int64_t n_lane = n_vector * width;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Second pass of the mixer's backward for one head, with one exponential a pair: the softmax over
-// points is that over latents times a factor of the point and a factor of the latent. Compiled once
-// per vector level; why it is allowed: flare.md, "Backward".
+// Second backward pass of the mixer for one head, with one exponential per pair: the softmax over
+// points is the softmax over latents times a factor of the point and a factor of the latent. This
+// file is compiled once per SIMD instruction set. flare.md, "Backward pass", explains why this is
+// allowed.
 #if defined(SURROGATE_FLARE_GRADIENT_MIX_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef SURROGATE_FLARE_GRADIENT_MIX_INL_H_
 #undef SURROGATE_FLARE_GRADIENT_MIX_INL_H_
@@ -16,7 +17,7 @@ namespace surrogate::kernels::flare::HWY_NAMESPACE {
 
 constexpr float ln_2 = 0.6931471806f;
 
-/// One head's latents. Rows (D, n_row) but z (M, D).
+/// Latents of one head. Rows are (D, n_row), z is (M, D).
 struct MixLatents {
     int64_t n_latent, n_dim, n_row;
     const float *q, *z, *dz;
@@ -24,13 +25,13 @@ struct MixLatents {
     float* dq;
 };
 
-/// One head's rows at some points, (D, lanes).
+/// Rows of one head at some points, (D, lanes).
 struct MixPoints {
     LaneQueries k, v, dy;
     LaneQueries of_points;  // (point_rows, lanes)
     float *dk, *dv;
     int64_t dk_row, dv_row;
-    int64_t n_real, n_lane;  // points; with padding
+    int64_t n_real, n_lane;  // points; lanes with padding
 
     const float* maximum() const { return of_points.data; }
     const float* inverse() const { return of_points.data + of_points.row; }
@@ -42,7 +43,7 @@ struct MixPoints {
     }
 };
 
-/// Scores-like products <lanes(:, lane), keys(i, :)>.
+/// Computes score-like products <lanes(:, lane), keys(i, :)>.
 template <class Shape>
 struct Product {
     Shape shape;
@@ -69,12 +70,12 @@ HWY_INLINE void add_products(const Product<Shape>& of, int64_t i, Vector (&sum)[
     }
 }
 
-/// 1 in lanes that are points, 0 in the padding.
+/// Writes 1 in lanes that are points, 0 in the padding.
 HWY_INLINE void mark_points(int64_t n_real, int64_t n_lane, float* is_point) {
     for (int64_t i = 0; i < n_lane; ++i) is_point[i] = i < n_real ? 1.0f : 0.0f;
 }
 
-/// Log sums of a head lie within half_spread of `middle`, or they are too far apart.
+/// Log sums of a head must be within half_spread of `middle`; otherwise they are too far apart.
 constexpr float half_spread = 30;
 struct Spread {
     float middle;
@@ -101,7 +102,7 @@ inline Spread spread_of(const float* log_sum, int64_t n) {
     return {middle, high - middle <= half_spread && middle - low <= half_spread};
 }
 
-/// At most tile_points points, values and gradients multiplied by their factors:
+/// At most tile_points points, with values and gradients multiplied by their factors:
 ///   dy inverse, v u, -delta inverse, and u = 2^(maximum - middle)
 template <int64_t dim>
 struct ScaledPoints {
@@ -151,7 +152,7 @@ struct ScaledLatents {
     }
 };
 
-/// dS of n_row latents from i on: weights times what stands in the brackets, in place.
+/// Computes dS of n_row latents from i on, in place: weights times the terms in brackets.
 template <int n_row, int n_vector, class Keys, class Values>
 HWY_INLINE void slope_rows(const Product<Values>& dr, const Product<Keys>& dp,
                            const float* minus_delta, const float* u, const float* minus_gamma,
@@ -187,7 +188,7 @@ HWY_NOINLINE void find_slopes(const Product<Values>& dr, const Product<Keys>& dp
     for (; i < n; ++i) slope_rows<1, n_vector>(dr, dp, minus_delta, u, minus_gamma, i, weights);
 }
 
-/// One block of latents and one group of points; dk and dv lack a factor of the point.
+/// Processes one block of latents and one group of points; dk and dv lack a factor of the point.
 template <int n_vector, class Rows, class Latents, int64_t dim>
 HWY_INLINE void mix_block(const Rows& rows, const Latents& latents, const MixLatents& all,
                           const ScaledLatents<dim>& scaled, int64_t first, int64_t lane,
@@ -200,7 +201,7 @@ HWY_INLINE void mix_block(const Rows& rows, const Latents& latents, const MixLat
     std::fill_n(sum, n_lane, 0.0f);
     std::fill_n(one, n_lane, 1.0f);
 
-    // The maximum is known, so that the weights are those of the first pass and nothing is
+    // The maximum is known, so that the weights are equal to those in the first pass and are not
     // rescaled.
     const Block<Rows> block{rows, points.k, scaled.q, scaled.dz, n_latent};
     attend_block<n_vector>(block, {maximum, sum, points.dv, points.dv_row}, weights);
@@ -216,7 +217,7 @@ HWY_INLINE void mix_block(const Rows& rows, const Latents& latents, const MixLat
                     all.dq + first, all.n_row);
 }
 
-/// One head at no more than tile_points points. dk and dv are zero before.
+/// Processes one head at no more than tile_points points. dk and dv are zero before.
 template <int64_t dim, class Rows, class Latents>
 void mix_head_shared(const Rows& rows, const Latents& latents, const MixLatents& all,
                      const MixPoints& points, float middle) {

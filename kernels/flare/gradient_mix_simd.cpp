@@ -11,10 +11,10 @@ HWY_BEFORE_NAMESPACE();
 namespace surrogate::kernels::flare::HWY_NAMESPACE {
 namespace {
 
-// Two exponentials a pair, for heads whose log sums are far apart and for heads of any size.
+// Two exponentials per pair, for heads whose log sums are far apart and for heads of any size.
 
-/// Scores become 2^(S - log_sum), at least 2^-125 and at most 1: log_sum may be rounded, and lanes
-/// in the padding are anything.
+/// Replaces scores by 2^(S - log_sum), at least 2^-125 and at most 1: log_sum may be rounded, and
+/// lanes in the padding are arbitrary.
 template <int n_vector>
 HWY_NOINLINE void weigh_points(const float* log_sum, int64_t n, float* scores) {
     for (int64_t r = 0; r < n; ++r) {
@@ -30,7 +30,7 @@ HWY_NOINLINE void weigh_points(const float* log_sum, int64_t n, float* scores) {
     }
 }
 
-/// p (<dz, v> - gamma) + r inverse (<dy, z> - delta), in place of p.
+/// Computes p (<dz, v> - gamma) + r inverse (<dy, z> - delta), stored over p.
 template <int n_vector>
 HWY_NOINLINE void join_slopes(const Product<AnyShape>& dp, const Product<AnyShape>& dr,
                               const float* gamma, const MixPoints& points, int64_t n,
@@ -83,7 +83,7 @@ void mix_block_apart(const MixLatents& all, int64_t first, const MixPoints& poin
                     all.n_row);
 }
 
-/// One head at any number of points. dk and dv are zero before.
+/// Processes one head at any number of points. dk and dv are zero before.
 void mix_head_apart(const MixLatents& all, const MixPoints& points) {
     for_lane_groups(points.n_lane, [&](int64_t lane, auto n_vector) HWY_ATTR {
         constexpr int n = decltype(n_vector)::value;

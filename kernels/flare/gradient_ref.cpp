@@ -20,7 +20,7 @@ struct OfPoint {
           delta(of_points(point_rows * head + 2, i)) {}
 };
 
-/// One point in one head. Latents add their part of y to it, then y is divided by the sum.
+/// Processes one point in one head. Latents add their terms to y, then y is divided by the sum.
 template <class T>
 void decode_point_backward(const Queries<T>& queries, Tile<const T> k, const T* z, Tile<const T> dy,
                            int64_t head, int64_t i, Tile<T> y, OfPoint<T> point, LatentSums<T> dz) {
@@ -48,7 +48,7 @@ void decode_point_backward(const Queries<T>& queries, Tile<const T> k, const T* 
     }
 }
 
-/// One point and one latent of a head.
+/// Processes one point and one latent of a head.
 template <class T>
 void mix_pair_backward(const Queries<T>& queries, const LatentSide<T>& latents, Tile<const T> k,
                        Tile<const T> v, Tile<const T> dy, int64_t head, int64_t m, int64_t i,
@@ -56,7 +56,7 @@ void mix_pair_backward(const Queries<T>& queries, const LatentSide<T>& latents, 
     const auto& [n_head, n_latent, n_dim] = queries.sizes;
     const int64_t n_row = queries.sizes.n_row(), latent = (head * n_latent + m) * n_dim;
     const T log_sum = latents.log_sum[head * n_row + m];
-    const T* dz = latents.dz + head * n_dim * n_row + m;  // (D), n_row apart
+    const T* dz = latents.dz + head * n_dim * n_row + m;  // (D), stride n_row
 
     const T s = score(queries, k, head, m, i);
     const T r = power_of_difference(s, point.maximum) * point.inverse;

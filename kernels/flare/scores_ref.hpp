@@ -5,16 +5,17 @@
 
 #include "kernels/flare/flare.hpp"
 
-/// Building blocks of the mixer's reference passes, forward and backward.
+/// Shared functions of the reference versions of the mixer's passes, forward and backward.
 namespace surrogate::kernels::flare::ref {
 
-/// 2^(a - b) for a <= b. Halved first: the difference of two finite scores may overflow.
+/// Returns 2^(a - b) for a <= b. Both are halved first: the difference of two finite scores may
+/// overflow.
 template <class T>
 T power_of_difference(T a, T b) {
     return a / 2 - b / 2 < T(-2000) ? T(0) : std::exp2(a - b);
 }
 
-/// S[h,m,i] in base 2; the factor s log2(e) stands in the queries.
+/// Returns S[h,m,i] in base 2; the queries contain the factor s log2(e).
 template <class T>
 T score(const Queries<T>& queries, Tile<const T> k, int64_t head, int64_t m, int64_t i) {
     const int64_t n_dim = queries.sizes.n_dim;

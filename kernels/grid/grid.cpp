@@ -14,11 +14,12 @@ namespace {
 
 using std::numbers::pi;
 
-/// Nodes that are found together: the recurrence of one alone waits for its own results.
+/// Number of nodes that are computed together: the recurrence of a single node waits for its own
+/// results.
 constexpr size_t n_together = 8;
 using Nodes = std::array<double, n_together>;
 
-/// P_n and P_{n-1}.
+/// Values of P_n and P_{n-1}.
 struct Legendre {
     Nodes p{}, before{};
 };
@@ -40,7 +41,7 @@ Legendre legendre(int64_t n, const Nodes& theta) {
     return value;
 }
 
-/// Rows south of the equator mirror those north of it; an odd middle row lies on the equator.
+/// Copies the northern rows to the south by symmetry; an odd middle row is on the equator.
 void mirror(Latitudes& rows) {
     const size_t n = rows.theta.size();
     for (size_t k = 0; k < n / 2; ++k) {
@@ -50,7 +51,8 @@ void mirror(Latitudes& rows) {
     if (n % 2 == 1) rows.theta[n / 2] = pi / 2;
 }
 
-/// Clenshaw-Curtis. The cosines 2 pi j k / N repeat after N products, hence one table.
+/// Fills the Clenshaw-Curtis nodes and weights. The cosines 2 pi j k / N repeat after N products,
+/// hence one table.
 void fill_equiangular(Latitudes& rows) {
     const auto n_gap = static_cast<int64_t>(rows.theta.size()) - 1;
     const auto gap = static_cast<double>(n_gap);
@@ -70,7 +72,7 @@ void fill_equiangular(Latitudes& rows) {
     }
 }
 
-/// Newton's method in theta (cos theta loses digits near the poles) for the northern rows.
+/// Runs Newton's method in theta (cos theta loses digits near the poles) for the northern rows.
 ///   start(k) -> theta;  change(theta, P, P before) -> step;  weight(theta, P, P before)
 /// A step of 1e-10 leaves an error of about n/2 * 1e-20.
 template <class Start, class Change, class Weight>
@@ -100,7 +102,7 @@ void find_nodes(Latitudes& rows, int64_t degree, const Start& start, const Chang
     mirror(rows);
 }
 
-/// Roots of P_n(cos theta).
+/// Fills the rows with the roots of P_n(cos theta).
 void fill_legendre_gauss(Latitudes& rows) {
     const auto n = static_cast<double>(rows.theta.size());
     // sin(theta) P_n'(cos theta) = - d/dtheta P_n(cos theta)
@@ -117,7 +119,7 @@ void fill_legendre_gauss(Latitudes& rows) {
         });
 }
 
-/// The poles and the roots of P'_{n-1}(cos theta).
+/// Fills the rows with the poles and the roots of P'_{n-1}(cos theta).
 void fill_lobatto(Latitudes& rows) {
     const auto n = static_cast<double>(rows.theta.size());
     find_nodes(
@@ -130,7 +132,7 @@ void fill_lobatto(Latitudes& rows) {
         [n](double, double p, double) { return 2 / (n * (n - 1) * p * p); });
 }
 
-/// Equally spaced in cos(theta).
+/// Fills rows that are equally spaced in cos(theta).
 void fill_trapezoidal(Latitudes& rows) {
     const size_t n = rows.theta.size();
     const auto gap = static_cast<double>(n - 1);
@@ -160,15 +162,15 @@ GridKind parse_grid_kind(std::string_view text) {
     }
     throw Error(Status::invalid_argument,
                 "grid '" + std::string(text) +
-                    "' is not known; grids are 'equiangular', 'legendre-gauss', 'lobatto' and "
+                    "' does not exist; expected 'equiangular', 'legendre-gauss', 'lobatto' or "
                     "'equiangular-trapezoidal'");
 }
 
 Latitudes latitudes(GridKind kind, int64_t n_lat) {
     if (n_lat < 2)
         throw Error(Status::invalid_argument, std::string("a ") + name(kind) +
-                                                  " grid needs at least 2 rows of latitude, " +
-                                                  std::to_string(n_lat) + " asked for");
+                                                  " grid needs at least 2 rows of latitude, got " +
+                                                  std::to_string(n_lat));
     Latitudes rows;
     rows.theta.resize(static_cast<size_t>(n_lat));
     rows.weight.resize(static_cast<size_t>(n_lat));

@@ -26,8 +26,9 @@ void attend_block_backward(const Queue& queue, const RowShape& shape, const Bloc
 
 int64_t attend_block_scratch(const RowShape& shape) {
     const int64_t key_row = BlockRows{shape}.key_row();
-    // Keys of a block and their gradients; of a strip of queries: lanes, rows and gradients, each
-    // with what is given of them or less; two weights of each pair, 128 keys at a time.
+    // Space for the keys of a block and their gradients; for a strip of queries their lanes, rows
+    // and gradients, each with at most `given` numbers per query; two weights per pair, 128 keys at
+    // a time.
     constexpr int64_t n_strip = 2 * lane_count;
     return 2 * (block_limit + 1) * key_row + n_strip * (3 * (key_row + 1) + 2 * 128);
 }

@@ -13,7 +13,7 @@ HWY_BEFORE_NAMESPACE();
 namespace surrogate::kernels::hept::HWY_NAMESPACE {
 namespace {
 
-/// Squares and products <G_i, v_j> of n rows of lanes become weights a and z = a (<G_i, v_j> -
+/// Replaces squares and products <G_i, v_j> of n rows of lanes by weights a and z = a (<G_i, v_j> -
 /// D_i), in place.
 template <int n_vector>
 HWY_NOINLINE void weigh_and_slope(int64_t n, const float* delta, float* squares, float* products) {
@@ -46,13 +46,13 @@ struct StripGradient : Strip<n_vector> {
 
     const float* delta(const BlockOf& of) const { return given + of.shape.n_channel * n_lane; }
 
-    int64_t n;        ///< of queries
+    int64_t n;        ///< number of queries
     float* given;     ///< (d + 1, n_lane): G, D
     float* slopes;    ///< z (max_keys, n_lane)
-    float* dqueries;  ///< (n, query_row): of s x, q
+    float* dqueries;  ///< (n, query_row): gradients of s x, q
 
 private:
-    /// [ s x | q | zeros ][ G | zeros ], as a key lies.
+    /// Copies a query as [ s x | q | zeros ][ G | zeros ], the layout of a key.
     HWY_NOINLINE static void copy_query(const BlockOf& of, int64_t i, const float* given_,
                                         float* to) {
         const auto [d, n_coordinate] = of.shape;
@@ -64,7 +64,7 @@ private:
     }
 };
 
-/// Gradients of the queries of a strip, with that of a key of zeros.
+/// Computes the gradients of the queries of a strip, including the term of a key of zeros.
 template <int n_vector>
 HWY_NOINLINE void write_queries(const BlockOf& of, const StripGradient<n_vector>& strip,
                                 float* dqueries) {
@@ -85,8 +85,8 @@ HWY_NOINLINE void write_queries(const BlockOf& of, const StripGradient<n_vector>
     }
 }
 
-/// Gradients of the queries first, first + 1, .. of a strip; those of keys (n_key, key_row) are
-/// added to dkeys.
+/// Computes the gradients of the queries first, first + 1, .. of a strip; adds those for keys
+/// (n_key, key_row) to dkeys.
 template <int n_vector>
 void strip_backward(const BlockOf& of, int64_t first, const float* given, NextRows& next,
                     float* scratch, float* dqueries, float* dkeys) {
@@ -117,7 +117,7 @@ void strip_backward(const BlockOf& of, int64_t first, const float* given, NextRo
 void attend_block_backward(const RowShape& shape, const Block<float>& block, const float* given,
                            float* scratch, float* dqueries, float* dkeys) {
     const BlockOf of(shape, block, scratch);
-    float* const key_sums = of.rest;  // as keys lie
+    float* const key_sums = of.rest;  // in the layout of keys
     float* const rest = key_sums + of.n_key() * of.key_row();
     std::fill(key_sums, rest, 0.0f);
     NextRows next(of, of.n_query() * of.n_key() / 256 + 1);

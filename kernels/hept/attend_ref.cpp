@@ -8,7 +8,7 @@
 namespace surrogate::kernels::hept::ref {
 namespace {
 
-/// Pointers to the parts of a token's row.
+/// Addresses of the parts of a token's row.
 template <class T>
 struct Row {
     const T *q, *x, *k, *v;
@@ -29,7 +29,7 @@ T weight_of(T square) {
                : weight;
 }
 
-/// Returns the weight of a query and a key.
+/// Returns exp(-|Q - K|^2 / 2) of a query and a key.
 template <class T>
 T weight(const RowShape& shape, const Row<T>& query, const Row<T>& key) {
     T sum = 0;
@@ -40,7 +40,7 @@ T weight(const RowShape& shape, const Row<T>& query, const Row<T>& key) {
     return weight_of(sum);
 }
 
-/// Returns the weight of a query and a key of zeros.
+/// Returns exp(-|Q|^2 / 2) of a query, the weight of a key of zeros.
 template <class T>
 T zero_weight(const RowShape& shape, const Row<T>& query) {
     T sum = 0;

@@ -11,7 +11,7 @@ HWY_BEFORE_NAMESPACE();
 namespace surrogate::kernels::hept::HWY_NAMESPACE {
 namespace {
 
-/// Destination of the sums of queries, which may be added to it.
+/// Rows to which the sums of queries are written or added.
 struct SumRows {
     float* data;
     int64_t row;
@@ -21,7 +21,7 @@ struct SumRows {
     float* of(int64_t query) const {
         return data + (to.empty() ? query : to[static_cast<size_t>(query)]) * row;
     }
-    /// Fetches what is written when the strip is done.
+    /// Prefetches the rows that are written at the end of the strip.
     HWY_NOINLINE void fetch(int64_t first, int64_t n) const {
         for (int64_t i = first; i < first + n; ++i) {
             const float* const at = of(i);
@@ -31,8 +31,8 @@ struct SumRows {
     }
 };
 
-/// n numbers, added to those at `to`. The last vector may overlap the one before it: it is loaded
-/// before anything is stored.
+/// Adds n numbers to the numbers at `to`. The last vector may overlap the one before it: it is
+/// loaded before anything is stored.
 HWY_INLINE void add_numbers(const float* from, int64_t n, float* to) {
     if (n < width) {
         for (int64_t c = 0; c < n; ++c) to[c] += from[c];
@@ -44,7 +44,7 @@ HWY_INLINE void add_numbers(const float* from, int64_t n, float* to) {
     store(last, to + n - width);
 }
 
-/// Results of queries first .. first + n - 1, from sums in lanes and in rows.
+/// Writes the results of queries first .. first + n - 1, from sums in lanes and in rows.
 template <int n_vector, bool is_added>
 HWY_NOINLINE void write_sums(const BlockOf& of, const Strip<n_vector>& strip, int64_t first,
                              int64_t n, const float* den, const SumRows& sums) {
@@ -64,7 +64,7 @@ HWY_NOINLINE void write_sums(const BlockOf& of, const Strip<n_vector>& strip, in
     }
 }
 
-/// Queries first .. first + n - 1, n_lane of them at most.
+/// Processes queries first .. first + n - 1, n_lane of them at most.
 template <int n_vector>
 void attend_strip(const BlockOf& of, int64_t first, NextRows& next, float* scratch,
                   const SumRows& sums) {

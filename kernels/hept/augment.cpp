@@ -20,7 +20,7 @@ int64_t augment_scratch(const Head<T>& head) {
 
 namespace {
 
-/// Gradients of q, k and v as a tile (3 d, n_point), from those of rows.
+/// Writes the gradients of q, k and v as a tile (3 d, n_point), from the gradients of rows.
 template <class T>
 Tile<T> unpack(const RowShape& shape, int64_t n_point, const T* drows, T* scratch) {
     const int64_t d = shape.n_channel, n_lane = round_up(n_point, lane_count);

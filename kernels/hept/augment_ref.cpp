@@ -6,7 +6,7 @@
 namespace surrogate::kernels::hept::ref {
 namespace {
 
-/// Row of point i, but for the zeros at its end.
+/// Writes the row of point i, except the zeros at its end.
 template <class T>
 void fill_row(const Head<T>& head, Tile<const T> u, Tile<const T> x, int64_t i, T* row) {
     const auto [d, n_coordinate] = head.shape;
@@ -19,7 +19,7 @@ void fill_row(const Head<T>& head, Tile<const T> u, Tile<const T> x, int64_t i, 
     for (int64_t r = 0; r < n_coordinate; ++r) row[d + r] = head.scale[r] * x(r, i);
 }
 
-/// Augments a query or a key, whose channels are at `channel`, with coordinates.
+/// Returns the sum for a query or a key with its channels at `channel`, and coordinates.
 template <class T>
 uint32_t hash(const RowShape& shape, const T* channel, const T* coordinate, const float* alpha) {
     double sum = 0;

@@ -24,7 +24,7 @@ struct Parts {
     RowShape shape;
     const float *qkv, *x;
 
-    /// Number c of the rows to be; null: zeros.
+    /// Returns number c of the future rows; null: zeros.
     const float* channel(int64_t c) const {
         const auto [d, n_coordinate] = shape;
         if (c < d) return qkv + c * tile_points;
@@ -34,7 +34,7 @@ struct Parts {
 };
 
 /// Sums of the queries and keys of some points in n_table tables, and their squares. A product of
-/// two floats is exact in double: whether it is fused does not matter.
+/// two floats is exact in double, so fused and separate operations give the same number.
 template <int n_table>
 struct HashSums {
     DoubleVector query[n_table], key[n_table], query_square, key_square;
@@ -43,7 +43,7 @@ struct HashSums {
         for (int t = 0; t < n_table; ++t) query[t] = key[t] = hn::Zero(Double());
     }
 
-    /// alpha of the tables at distances of n_query.
+    /// Adds one component; alpha of the tables has stride n_query.
     HWY_INLINE void add(const float* q, const float* k, const float* alpha, int64_t n_query) {
         const DoubleVector a = hn::PromoteTo(Double(), hn::LoadU(Single(), q));
         const DoubleVector b = hn::PromoteTo(Double(), hn::LoadU(Single(), k));
@@ -58,14 +58,15 @@ struct HashSums {
     }
 };
 
-/// Rounded one by one: at the scalar level Highway compares before it rounds, and a NaN would trap.
+/// Writes the hashes. They are rounded one by one: at the scalar level Highway compares before it
+/// rounds, and a NaN would trap.
 HWY_INLINE void write_hashes(DoubleVector sum, int64_t n, uint32_t* to) {
     double hash[double_width];
     hn::StoreU(sum, Double(), hash);
     for (int64_t l = 0; l < n; ++l) to[l] = ordered_bits(static_cast<float>(hash[l]));
 }
 
-/// Returns whether the squares of all n points are small enough. Quiet: a NaN does not trap.
+/// Returns true if the squares of all n points are small enough. Quiet: a NaN does not trap.
 HWY_INLINE bool are_good(DoubleVector square, int64_t n) {
     double value[double_width];
     hn::StoreU(square, Double(), value);
@@ -74,8 +75,8 @@ HWY_INLINE bool are_good(DoubleVector square, int64_t n) {
     return is_good;
 }
 
-/// Hashes of points first .. first + n - 1, double_width of them at most, in tables table ..
-/// table + n_table - 1; whether their squares are small enough.
+/// Computes hashes of points first .. first + n - 1, double_width of them at most, in tables table
+/// .. table + n_table - 1. Returns true if their squares are small enough.
 template <int n_table>
 HWY_NOINLINE bool hash_points(const Head<float>& head, const Parts& parts, int64_t first, int64_t n,
                               int64_t table, const Hashes& hashes) {
@@ -96,7 +97,7 @@ HWY_NOINLINE bool hash_points(const Head<float>& head, const Parts& parts, int64
     return are_good(sums.query_square, n) && are_good(sums.key_square, n);
 }
 
-/// s x of the points.
+/// Computes s x of the points.
 HWY_INLINE void scale(const Head<float>& head, Tile<const float> x, float* to) {
     for (int64_t r = 0; r < head.shape.n_coordinate; ++r) {
         const float* from = x.data + r * x.stride[0];
@@ -105,7 +106,7 @@ HWY_INLINE void scale(const Head<float>& head, Tile<const float> x, float* to) {
     }
 }
 
-/// Rows of points first .. first + n - 1, lane_count of them at most.
+/// Writes the rows of points first .. first + n - 1, lane_count of them at most.
 HWY_NOINLINE void write_rows(const Parts& parts, int64_t first, int64_t n, float* rows) {
     alignas(64) static constexpr float zeros[lane_count] = {};
     const int64_t stride = parts.shape.stride();

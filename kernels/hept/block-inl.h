@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A block of queries and keys in memory of its own: what forward and backward share, compiled once
-// per vector level.
+// A block of queries and keys in memory of its own, shared by the forward and the backward pass.
+// This file is compiled once per SIMD instruction set.
 #if defined(SURROGATE_HEPT_BLOCK_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef SURROGATE_HEPT_BLOCK_INL_H_
 #undef SURROGATE_HEPT_BLOCK_INL_H_
@@ -18,7 +18,7 @@ HWY_BEFORE_NAMESPACE();
 namespace surrogate::kernels::hept::HWY_NAMESPACE {
 
 /// The keys of a block, one after the other, as [ s x | k | zeros ][ v | zeros ], each part a
-/// multiple of lane_count long; behind them a key of zeros.
+/// multiple of lane_count long; a key of zeros follows them.
 struct BlockOf : BlockRows {
     BlockOf(const RowShape& shape_, const Block<float>& block_, float* scratch)
         : BlockRows{shape_}, block(block_), keys(scratch) {
@@ -37,7 +37,7 @@ struct BlockOf : BlockRows {
 
     const Block<float>& block;
     const float *keys, *zero_key;
-    float* rest;  ///< of the scratch
+    float* rest;  ///< rest of the scratch
 
 private:
     HWY_NOINLINE void copy_keys(float* to) const {
@@ -51,7 +51,7 @@ private:
     }
 };
 
-/// Fetches rows of the block that comes next into the second-level cache, a share in each step.
+/// Prefetches rows of the next block into the second-level cache, a part of them in each step.
 class NextRows {
 public:
     NextRows(const BlockOf& of, int64_t n_step)
@@ -97,7 +97,7 @@ struct Strip {
         rows = weights + max_keys * n_lane;
     }
 
-    /// exp(-|Q|^2 / 2) of every lane.
+    /// Writes exp(-|Q|^2 / 2) of every lane.
     void weigh_zero_key(const BlockOf& of, float* to) const {
         alignas(64) float total[n_lane] = {};
         pair_block<1, n_vector, Pair::weight>(queries, of.shape.n_query(), of.zero_key, 0, to,

@@ -14,7 +14,7 @@ struct Judgement {
     bool y;
 };
 
-/// Selected points, the most probable ones first.
+/// Returns the selected points, the most probable ones first.
 template <class T>
 std::vector<Judgement<T>> selected_points(std::span<const T> p, std::span<const uint8_t> y,
                                           std::span<const uint8_t> mask) {
@@ -22,7 +22,7 @@ std::vector<Judgement<T>> selected_points(std::span<const T> p, std::span<const 
         throw Error(Status::shape, "metrics: " + std::to_string(p.size()) + " probabilities, " +
                                        std::to_string(y.size()) + " labels and a mask of " +
                                        std::to_string(mask.size()) +
-                                       " points; expected one of each a point, or no mask");
+                                       " points; expected one of each per point, or no mask");
     std::vector<Judgement<T>> points;
     for (size_t i = 0; i < p.size(); ++i) {
         if (mask.empty() || mask[i] != 0) points.push_back({p[i], y[i] != 0});
@@ -41,7 +41,8 @@ template <class T>
 ClassScore class_score(std::span<const T> p, std::span<const uint8_t> y,
                        std::span<const uint8_t> mask) {
     const std::vector<Judgement<T>> points = selected_points(p, y, mask);
-    double n_true = 0, n_false = 0, n_hit = 0;  // with p above the threshold, and with p > 0.5
+    double n_true = 0, n_false = 0, n_hit = 0;  // n_true, n_false: with p above the threshold;
+                                                // n_hit: with p > 0.5
     double precision = 0, area = 0, n_chosen = 0;
     for (size_t i = 0; i < points.size();) {
         const double true_before = n_true, false_before = n_false;

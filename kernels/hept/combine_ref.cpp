@@ -7,10 +7,10 @@
 namespace surrogate::kernels::hept::ref {
 namespace {
 
-/// Channels whose sums go together: a loop of this length becomes vectors.
+/// Number of channels that are summed together: the compiler vectorizes a loop of this length.
 constexpr int64_t n_together = 8;
 
-/// sum_t num_t of n channels, times `factor`.
+/// Returns sum_t num_t of n channels, multiplied by `factor`.
 template <class T>
 void add_tables(const T* sums, int64_t n, int64_t table_stride, int64_t n_table, T factor, T* num) {
     for (int64_t c = 0; c < n; ++c) num[c] = sums[c];

@@ -13,12 +13,12 @@ HWY_BEFORE_NAMESPACE();
 namespace surrogate::kernels::hept::HWY_NAMESPACE {
 namespace {
 
-/// Sums of `width` points that follow each other.
+/// Sums of `width` consecutive points.
 struct PointSums {
     const float* data;
     int64_t row, table_stride, n_table;
 
-    /// Combines channels first .. first + n - 1 of all tables into lanes(c, l).
+    /// Adds channels first .. first + n - 1 of all tables to lanes(c, l).
     HWY_INLINE void add(int64_t first, int64_t n, float* lanes) const {
         alignas(64) float more[lane_count * width];
         for (int64_t t = 0; t < n_table; ++t) {
@@ -32,7 +32,7 @@ struct PointSums {
     }
 };
 
-/// Results of `width` points from point i on.
+/// Writes the results of `width` points from point i on.
 HWY_INLINE void combine_points(const RowShape& shape, const PointSums& sums, int64_t i,
                                Tile<float> y) {
     const int64_t d = shape.n_channel;
@@ -49,7 +49,7 @@ HWY_INLINE void combine_points(const RowShape& shape, const PointSums& sums, int
     }
 }
 
-/// Points as long as there are `width` of them; how many.
+/// Combines whole groups of `width` points; returns the number of points that it processed.
 int64_t combine_tables(const RowShape& shape, const float* sums, int64_t table_stride,
                        int64_t n_table, Tile<float> y) {
     int64_t i = 0;

@@ -17,7 +17,8 @@ struct Entropy {
 
 constexpr double largest_b = 100;
 
-/// `hit` is what p gives to the class y. Below exp(-100), b is 100.
+/// Computes the terms from a probability. `hit` is the probability of the class y. Below exp(-100),
+/// b is 100.
 Entropy of_probability(double p, bool y) {
     const double hit = y ? p : 1 - p, miss = y ? 1 - p : p;
     double b = largest_b;
@@ -29,8 +30,8 @@ Entropy of_probability(double p, bool y) {
     return {b, miss, (p - (y ? 1 : 0)) / std::max(p * (1 - p), 1e-12)};
 }
 
-/// For y = 1, b = log(1 + exp(-z)) and 1 - c = 1 / (1 + exp(z)); for y = 0 with -z. The exponential
-/// never overflows.
+/// Computes the terms from a logit. For y = 1, b = log(1 + exp(-z)) and 1 - c = 1 / (1 + exp(z));
+/// for y = 0 with -z. The exponential never overflows.
 Entropy of_logit(double z, bool y) {
     const double margin = y ? z : -z;
     const double e = std::exp(-std::abs(margin));
@@ -58,16 +59,16 @@ void check(const Focal& focal, const FocalPoints<T>& points) {
         throw Error(Status::shape, "focal loss of " + std::to_string(n) + " points with " +
                                        std::to_string(points.y.size()) + " labels and a mask of " +
                                        std::to_string(points.mask.size()) +
-                                       "; expected one of each a point, or no mask");
+                                       "; expected one of each per point, or no mask");
     if (!(focal.gamma >= 1))
-        throw Error(Status::invalid_argument,
-                    "focal loss with gamma = " + std::to_string(focal.gamma) +
-                        "; its slope needs gamma of at least 1");
+        throw Error(
+            Status::invalid_argument,
+            "focal loss with gamma = " + std::to_string(focal.gamma) + ", expected gamma >= 1");
     for (size_t i = 0; i < n; ++i) {
         if (points.y[i] > 1)
             throw Error(Status::invalid_argument, "focal loss: label " +
                                                       std::to_string(points.y[i]) + " of point " +
-                                                      std::to_string(i) + "; labels are 0 and 1");
+                                                      std::to_string(i) + ", expected 0 or 1");
     }
 }
 
@@ -86,15 +87,14 @@ FocalSum focal_loss(const Focal& focal, const FocalPoints<T>& points) {
     return sum;
 }
 
-/// d/db (1 - c)^gamma b = (1 - c)^(gamma - 1) (1 - c + gamma c b).
+/// Returns d/db (1 - c)^gamma b = (1 - c)^(gamma - 1) (1 - c + gamma c b).
 template <class T>
 void focal_gradient(const Focal& focal, const FocalPoints<T>& points, double factor,
                     std::span<T> gradient) {
     check(focal, points);
     if (gradient.size() != points.values.size())
         throw Error(Status::shape, "focal loss: gradient of " + std::to_string(gradient.size()) +
-                                       " points, and there are " +
-                                       std::to_string(points.values.size()));
+                                       " points, expected " + std::to_string(points.values.size()));
     for (size_t i = 0; i < gradient.size(); ++i) {
         double slope = 0;
         if (is_selected(points, i)) {

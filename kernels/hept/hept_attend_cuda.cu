@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Attention in blocks of tokens: a thread takes one or two queries, whose numbers and sums stay in
-// registers, and goes through the keys of its block, which lie in shared memory: to read one takes
-// as long as the arithmetic of two queries. Differences are formed in float in every precision:
-// |Q|^2 may be 4e6 where |Q - K| is of size one, and an operand of 11 bits would leave nothing of
-// it.
+// Attention in blocks of tokens. A thread processes one or two queries, whose numbers and sums stay
+// in registers, and loops over the keys of its block in shared memory: reading a key takes as long
+// as the arithmetic of two queries. Differences are formed in float in every precision: |Q|^2 may
+// be 4e6 where |Q - K| is of size one, and an operand of 11 bits would lose all its digits.
 #include <algorithm>
 
 #include "kernels/device/products.cuh"
@@ -12,21 +11,21 @@
 namespace surrogate::kernels::hept::cuda {
 namespace {
 
-constexpr int64_t largest_strip = 128;  // queries that a block of threads takes of a long block
-constexpr int64_t most_queries = 320;   // of a block of threads; three blocks of 100 are 300
+constexpr int64_t largest_strip = 128;  // queries per block of threads in a long block of tokens
+constexpr int64_t most_queries = 320;   // per block of threads; three blocks of 100 are 300
 constexpr int64_t most_keys = 64;       // of a block of tokens, in shared memory
 
-/// Assignment of blocks of tokens to blocks of threads: short ones stand side by side, long ones
-/// are cut into strips of queries.
+/// Assignment of blocks of tokens to blocks of threads: short blocks are processed side by side,
+/// long ones are cut into strips of queries.
 struct Packing {
     int n_pack = 1;   // blocks of tokens side by side
-    int n_strip = 1;  // strips of a block
-    int share = 0;    // threads of a block or of its strip, with n_query queries each
+    int n_strip = 1;  // strips per block
+    int share = 0;    // threads per block or strip, with n_query queries each
     int n_thread = 0;
     int chunk = 0;  // keys of each block in shared memory
 };
 
-/// Calls body<channel_width, coordinate_width>() for the instance that fits.
+/// Calls body<channel_width, coordinate_width>() for the instance that matches.
 template <class Body>
 void with_head(const DeviceHead& head, const Body& body) {
     const auto with_width = [&]<int channels>() {
@@ -59,12 +58,12 @@ __device__ inline float add_square(float a, float b, float sum) {
     return fmaf(difference, difference, sum);
 }
 
-/// exp(-square / 2), 0 below 2^-126; NaN stays.
+/// Returns exp(-square / 2), 0 below 2^-126; a NaN stays.
 __device__ inline float weight_of(float square) {
     return fast_exp2(square * -0.72134752F);  // -log2(e) / 2
 }
 
-/// Products of each a.
+/// Applies an operation to each element of a.
 template <int n_query, int n>
 __device__ inline void squares_of(const float4 (&a)[n_query][n], const float4* b,
                                   float (&sums)[n_query]) {
@@ -96,8 +95,8 @@ __device__ inline float square_of(const float4 (&a)[n]) {
     return sum;
 }
 
-/// Keys first .. of the blocks side by side, gathered by all threads; tokens: at the first place of
-/// each block.
+/// Gathers keys first .. of the blocks side by side, with all threads; tokens: at the first index
+/// of each block.
 template <class Row>
 __device__ void fetch_keys(const AttendArgs& args, const Packing& packing, int64_t first_block,
                            int first, const float4* rows, const int32_t* tokens, float4* keys) {
@@ -115,20 +114,21 @@ __device__ void fetch_keys(const AttendArgs& args, const Packing& packing, int64
     }
 }
 
-/// Queries of a thread: as many as leave registers for three warps of a scheduler.
+/// Returns the queries per thread: as many as leave registers for three warps per scheduler.
 constexpr int queries_of(int channels) {
     return channels <= 24 ? 2 : 1;
 }
 constexpr int threads_of(int channels) {
     return static_cast<int>(most_queries) / queries_of(channels);
 }
-/// Blocks of threads that a multiprocessor has at once by registers; ptxas 13.0 spills if it is
-/// left to guess (8 channels, sm_80).
+/// Returns the number of blocks of threads that a multiprocessor has at once by registers. Without
+/// this bound, ptxas 13.0 spills (8 channels, sm_80).
 constexpr int blocks_at_once(int channels) {
     return channels <= 32 ? 2 : 1;
 }
 
-/// A block of threads: blocks of tokens side by side, or a strip of one, of one table and head.
+/// Processes, per block of threads, blocks of tokens side by side or a strip of one, of one table
+/// and head.
 template <int channels, int coordinates>
 __global__ void __launch_bounds__(threads_of(channels), blocks_at_once(channels))
     attend_kernel(const AttendArgs args, const Packing packing) {
@@ -141,7 +141,7 @@ __global__ void __launch_bounds__(threads_of(channels), blocks_at_once(channels)
     const int slot = static_cast<int>(threadIdx.x) / packing.share;
     const bool has_block = slot < packing.n_pack && first_block + slot < args.n_block;
 
-    // Threads without a query go along with another one: all meet at barriers.
+    // Threads without a query repeat another one, because all threads take part in barriers.
     const int own_slot = has_block ? slot : 0;
     const DeviceBlock block = args.blocks[first_block + own_slot];
     const int i = strip * packing.share * n_query + static_cast<int>(threadIdx.x) % packing.share;
@@ -169,7 +169,7 @@ __global__ void __launch_bounds__(threads_of(channels), blocks_at_once(channels)
         den[q] = 0;
     }
     for (int first = 0; first < args.block_size; first += packing.chunk) {
-        __syncthreads();  // nobody reads the chunk before
+        __syncthreads();  // the previous chunk is no longer read
         fetch_keys<Row>(args, packing, first_block, first, rows, tokens, all_keys);
         wait_copies();
         __syncthreads();
@@ -197,7 +197,7 @@ __global__ void __launch_bounds__(threads_of(channels), blocks_at_once(channels)
         }
     }
     if (n_key == 0) return;
-    // Read again: a register less in the loop, which has none to spare.
+    // Read again: this saves one register in the loop, which has none to spare.
     const DeviceBlock again = args.blocks[first_block + own_slot];
     constexpr int n_sum = Row::n_channel + 1;
     auto* const to = reinterpret_cast<float4*>(args.sums) +
@@ -216,21 +216,21 @@ __global__ void __launch_bounds__(threads_of(channels), blocks_at_once(channels)
     }
 }
 
-/// Bytes of the keys of one block of tokens.
+/// Returns the bytes of the keys of one block of tokens.
 template <int channels, int coordinates>
 constexpr int64_t key_bytes(int64_t chunk) {
     return chunk * RowVectors<channels, coordinates>::key * int64_t{sizeof(float4)};
 }
 
-/// Shared memory that a block of threads may use without opting in to more.
+/// Shared memory that a block of threads may use without a raised limit.
 constexpr int64_t most_shared = 48 * 1024;
 
 int whole_warps(int64_t n_thread) {
     return static_cast<int>((n_thread + 31) / 32 * 32);
 }
 
-/// As many blocks side by side as leave the fewest threads idle, the smaller number if two are as
-/// good.
+/// Returns the packing that leaves the fewest threads idle, with fewer blocks side by side in a
+/// tie.
 Packing packing_of(int64_t block_size, int64_t n_query, int64_t n_byte_key) {
     Packing best;
     best.chunk = static_cast<int>(std::min(block_size, most_keys));

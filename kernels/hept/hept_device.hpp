@@ -13,27 +13,27 @@
 #include "kernels/linear/linear_device.hpp"
 #include "kernels/linear/row_move_device.hpp"
 
-/// HEPT on a device. What is computed is said in hept.hpp and in the specification; here stand the
-/// shapes and layouts. Resources and counts are in hept_cuda.md.
+/// HEPT on a device. The formulas are in hept.hpp and in the specification; this file gives shapes
+/// and layouts. Resources and counts are in hept_cuda.md.
 ///
-/// Tokens stand in tiles of 16 rows, in the order of the plan: own ones before visitors, tokens of
-/// other ranks whose blocks this rank computes. Rows without a token are finite.
+/// Tokens are stored in tiles of 16 rows, in the order of the plan: own tokens first, then ghosts,
+/// which are tokens of other ranks in blocks that this rank computes. Rows without a token are
+/// finite.
 ///   streams    float (n_tile, width / 8, 32, 4), fragment_index(token, channel, width)
 ///   operands   (n_tile, n_group, 32) pieces of 16 rows x 8 channels (products.cuh)
-/// Tables and heads make rows of their own: row table * H + head, C H of them.
+/// Each pair of table and head has its own row: row table * H + head, C H rows.
 ///
-/// All pointers are device memory that the caller owns; kernels allocate nothing and are enqueued.
+/// All pointers are device memory that the caller owns. Kernels do not allocate and are enqueued.
 namespace surrogate::kernels::hept {
 
-constexpr int64_t largest_head = 64;     ///< d, channels of a head
-constexpr int64_t most_coordinates = 8;  ///< D, channels of the coordinates' stream
+constexpr int64_t largest_head = 64;     ///< d, channels per head
+constexpr int64_t most_coordinates = 8;  ///< D, channels of the stream of coordinates
 constexpr int64_t warp_cell = 32;        ///< tokens of a cell that a warp sorts
 constexpr int64_t largest_chunk = 4096;  ///< tokens that a block of threads sorts at once
 
-/// Layout of a head's numbers of a token, each part padded with zeros to what kernels are
-/// compiled for:
+/// Layout of the numbers of a token in a head, each part padded with zeros to a compiled size:
 ///   row (stride)    [ s x | q | k | v ]
-///   sums (n_sum)    [ num | den, and three numbers that nobody reads ]
+///   sums (n_sum)    [ num | den, and three unused numbers ]
 struct DeviceHead {
     int32_t n_channel = 0;         ///< d
     int32_t n_coordinate = 0;      ///< D
@@ -44,7 +44,7 @@ struct DeviceHead {
     constexpr int64_t n_sum() const { return int64_t{channel_width} + 4; }
 };
 
-/// The smallest widths for d at most largest_head, D at most most_coordinates.
+/// Returns the smallest widths for d at most largest_head, D at most most_coordinates.
 constexpr DeviceHead device_head(int64_t n_channel, int64_t n_coordinate) {
     const int64_t groups = (n_channel + 7) / 8;
     const int64_t width = groups <= 4 ? 8 * groups : groups <= 6 ? 48 : 64;
@@ -52,20 +52,21 @@ constexpr DeviceHead device_head(int64_t n_channel, int64_t n_coordinate) {
             static_cast<int32_t>(width), n_coordinate <= 4 ? 4 : 8};
 }
 
-/// Features and coordinates of the own tokens to streams; zero in all other rows and channels.
-/// Copies of points follow the points; they count in no findings but those of the points.
+/// Arguments of the pass that writes features and coordinates of the own tokens to streams; all
+/// other rows and channels are zero. Copies of points follow the points and are not counted in the
+/// findings.
 ///
-/// With classes the last feature names one, whose numbers stand behind the other features; what is
-/// no whole number from 0 to n_class - 1 goes to the findings: as a bad input, or, where the
-/// columns are not the caller's, as a run that is not finite.
+/// With classes the last feature is a class number; the numbers of the class are stored after the
+/// other features. A value that is not a whole number from 0 to n_class - 1 is reported in the
+/// findings: as a bad input or, if the columns are not the caller's, as a run that is not finite.
 struct BeginArgs {
     int64_t n_point = 0, n_token = 0;
-    const int64_t* points = nullptr;        ///< (n_token) of the columns
+    const int64_t* points = nullptr;        ///< (n_token) point of each token in the columns
     const DeviceColumn* columns = nullptr;  ///< (n_coordinate + n_feature)
     int64_t n_coordinate = 0, n_feature = 0;
     const float* classes = nullptr;  ///< (n_class, class_width); null: none
     int64_t n_class = 0, class_width = 0;
-    bool are_callers = true;  ///< the columns
+    bool are_callers = true;  ///< the columns belong to the caller
     int64_t width = 0;
     float* features = nullptr;     ///< stream of `width`
     float* coordinates = nullptr;  ///< stream of most_coordinates
@@ -73,13 +74,13 @@ struct BeginArgs {
     DeviceOutside* outside = nullptr;  ///< (n_coordinate + n_feature)
 };
 
-/// Rows and hashes of all heads of a layer, as augment() of hept.hpp makes them; a square of
-/// largest_square or more, or NaN, goes to the findings.
+/// Arguments of the pass that computes rows and hashes of all heads of a layer, like augment() in
+/// hept.hpp. A square of largest_square or more, or NaN, is reported in the findings.
 struct AugmentArgs {
     DeviceHead head;
     int32_t n_head = 0, n_table = 0;
     int64_t n_token = 0;
-    /// Stream (n_tile, n_head * 3 * channel_width / 8, ..): of each head q, k, v.
+    /// Stream (n_tile, n_head * 3 * channel_width / 8, ..): q, k, v of each head.
     const float* qkv = nullptr;
     int64_t width = 0;                   ///< of the stream
     const float* coordinates = nullptr;  ///< as in BeginArgs
@@ -90,9 +91,9 @@ struct AugmentArgs {
     DeviceFindings* findings = nullptr;
 };
 
-/// Tokens members[begin .. begin + n) of a row, to be sorted to places to .. to + n - 1: those of
-/// the row's order, or of keys if it is a part of a cell. A cell of which other ranks have places
-/// is sorted as a whole.
+/// Tokens members[begin .. begin + n) of a row, to be sorted to indices to .. to + n - 1 of the
+/// row's order, or of keys if they are a part of a cell. If other ranks also need parts of a cell,
+/// the whole cell is sorted.
 struct DeviceCell {
     int64_t to = 0;
     int32_t row = 0, begin = 0, n = 0;
@@ -104,11 +105,11 @@ struct DeviceLargeCell {
     int64_t first = 0;
 };
 
-/// Tokens at the places of all rows: the members of each cell sorted by (hash, place among the
-/// members), for queries and for keys.
+/// Arguments of the sort of the tokens of all rows: the members of each cell are sorted by (hash,
+/// index among the members), for queries and for keys.
 struct OrderArgs {
     int64_t n_row = 0, n_token = 0;
-    int64_t n_member = 0, n_place = 0;  ///< of a row
+    int64_t n_member = 0, n_place = 0;  ///< per row
     const int32_t* members = nullptr;   ///< (n_row, n_member)
     const uint32_t* hashes = nullptr;   ///< (2, n_row, n_token)
     int32_t* orders = nullptr;          ///< (2, n_row, n_place)
@@ -120,20 +121,20 @@ struct OrderArgs {
     const DeviceCell* parts = nullptr;  ///< (n_part) of large cells, each of largest_chunk or less
     int64_t n_part = 0;
     const DeviceLargeCell* large = nullptr;  ///< (n_large)
-    int64_t n_large = 0, largest = 0;        ///< largest: tokens of the largest of them
+    int64_t n_large = 0, largest = 0;        ///< largest: number of tokens of the largest cell
     int64_t n_key = 0;                       ///< tokens of all large cells
     uint64_t* keys = nullptr;                ///< (2, 2, n_key): twice queries, keys
 };
 
-/// Places first .. first + n - 1 of every row.
+/// Indices first .. first + n - 1 of every row.
 struct DeviceBlock {
     int64_t first = 0;
     int32_t n = 0, n_zero_key = 0;
 };
 
-/// Sums of all blocks of each table, as attend_block() of hept.hpp makes them: over coordinates
-/// first and then over channels, over keys in their order. Tokens that have no place in a table
-/// keep what stands in their row.
+/// Arguments of the sums of all blocks of each table, as attend_block() in hept.hpp computes them:
+/// over coordinates first and then over channels, over keys in their order. Tokens that are in no
+/// block of a table keep the contents of their row.
 struct AttendArgs {
     DeviceHead head;
     int32_t n_head = 0, n_table = 0;
@@ -151,20 +152,20 @@ struct DeviceSum {
 
     constexpr bool operator==(const DeviceSum&) const = default;
 };
-/// Location of another rank's partial sum in memory.
+/// Location of another rank's contribution to the sums in memory.
 struct DeviceShare {
     DeviceSum sum;
     int32_t from = 0;
 };
 
-/// Sums on their way between ranks, num and den of d + 1 numbers side by side. Of the ranks that
-/// may compute a token in a table one does, and the others have zeros: so sums do not depend on the
-/// order of ranks. NaN as in MoveArgs.
+/// Arguments of the exchange of sums between ranks, num and den as d + 1 contiguous numbers.
+/// Exactly one of the candidate ranks of a token in a table computes its sums; the others have
+/// zeros. Sums therefore do not depend on the order of ranks. NaN as in MoveArgs.
 struct ShareArgs {
     enum class Step {
-        clear,  ///< sums of `given` and `taken` become zeros
-        give,   ///< those of `given` to memory
-        take,   ///< what stands in memory is added to those of `taken`
+        clear,  ///< sets the sums of `given` and `taken` to zero
+        give,   ///< copies the sums of `given` to memory
+        take,   ///< adds the contents of memory to the sums of `taken`
     };
     Step step = Step::clear;
     DeviceHead head;
@@ -178,8 +179,9 @@ struct ShareArgs {
     DeviceFindings* findings = nullptr;
 };
 
-/// num / den of all heads, tables added in their order, to operands (n_tile, n_group, 32),
-/// channel_width / 8 groups a head; zero in groups behind them and in rows without an own token.
+/// Arguments of num / den of all heads, tables added in their order, written to operands (n_tile,
+/// n_group, 32) with channel_width / 8 groups per head. Further groups and rows without an own
+/// token become zero.
 struct CombineArgs {
     DeviceHead head;
     int32_t n_head = 0, n_table = 0;
@@ -190,7 +192,7 @@ struct CombineArgs {
     int64_t n_group = 0;
 };
 
-/// tanh(norm(x)) of a stream to operands of as many channels.
+/// Arguments of tanh(norm(x)) of a stream, written to operands with as many channels.
 struct SquashArgs {
     int64_t n_tile = 0, width = 0;
     int32_t n_channel = 0;
@@ -200,7 +202,8 @@ struct SquashArgs {
     void* to = nullptr;
 };
 
-/// columns = y * std + mean of the points; NaN where the findings say that the run has failed.
+/// Arguments of columns = y * std + mean of the points; NaN if the findings report that the run has
+/// failed.
 struct EndArgs {
     int64_t n_point = 0;
     const int64_t* points = nullptr;  ///< as in BeginArgs
@@ -212,9 +215,9 @@ struct EndArgs {
     DeviceFindings* findings = nullptr;
 };
 
-/// The passes, as the plug-in offers them. Each enqueues on `stream`; throws device, not_supported.
-/// load() brings the code for an operand and a head onto the device: once before the first pass of
-/// a plan there, and not while a graph is recorded.
+/// The passes of the plug-in. Each enqueues on `stream`; throws device, not_supported. load() loads
+/// the code for an operand and a head onto the device. Call it once before the first pass of a plan
+/// there, and not while a graph is recorded.
 struct DeviceKernels {
     void (*begin)(const DeviceProperties&, const BeginArgs&, Stream) = nullptr;
     void (*linear)(const DeviceProperties&, const LinearArgs&, Stream) = nullptr;
@@ -230,9 +233,9 @@ struct DeviceKernels {
 };
 
 namespace cuda {
-/// The passes, launched on the device that is the thread's current one.
+/// Returns the passes, launched on the thread's current device.
 const DeviceKernels& kernels();
-/// The same for a plug-in: each makes its device the current one for the launch.
+/// Returns the passes for a plug-in; each makes its device current for the launch.
 DeviceTable device_table();
 }  // namespace cuda
 

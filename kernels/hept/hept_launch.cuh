@@ -4,7 +4,7 @@
 #include "kernels/device/launch.cuh"
 #include "kernels/hept/hept_device.hpp"
 
-/// Declarations shared by the files of HEPT's kernels.
+/// Functions that the files of HEPT's kernels share.
 namespace surrogate::kernels::hept::cuda {
 
 using namespace surrogate::kernels::cuda;

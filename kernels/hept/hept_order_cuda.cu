@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The order of the tokens of a cell: a warp counts in small cells, a block of threads sorts in
-// shared memory, and parts of larger cells are merged in global memory. Entries hash | place are
-// all different, so every way to sort them gives the same stable order.
+// The order of the tokens of a cell. A warp counts in small cells, a block of threads sorts in
+// shared memory, and parts of larger cells are merged in global memory. Entries hash | index are
+// all different, so every sorting method gives the same stable order.
 #include <algorithm>
 #include <utility>
 
@@ -12,7 +12,7 @@ namespace {
 
 constexpr int n_thread = 256, n_warp = n_thread / 32;
 
-/// Entries beyond the last token.
+/// Used for entries beyond the last token.
 constexpr uint64_t behind_all = ~uint64_t{0};
 
 /// One row of queries (which = 0) or keys (1).
@@ -26,14 +26,14 @@ struct Row {
           hashes(args.hashes + (which * args.n_row + row) * args.n_token),
           orders(args.orders + (which * args.n_row + row) * args.n_place) {}
 
-    /// Sort key of a position among the members.
+    /// Returns the entry of an index among the members.
     __device__ uint64_t entry(int place) const {
         return uint64_t{hashes[members[place]]} << 32 | static_cast<uint32_t>(place);
     }
     __device__ int32_t token(uint64_t entry) const { return members[static_cast<uint32_t>(entry)]; }
 };
 
-/// Item i of a kernel takes cell i / 2, its queries or its keys.
+/// Sorts small cells. Item i of the kernel is cell i / 2, its queries or its keys.
 __global__ void __launch_bounds__(n_thread) small_kernel(const OrderArgs args) {
     const int lane = static_cast<int>(threadIdx.x) % 32;
     const int64_t item =
@@ -48,7 +48,7 @@ __global__ void __launch_bounds__(n_thread) small_kernel(const OrderArgs args) {
     if (lane < cell.n) row.orders[cell.to + n_before] = row.token(entry);
 }
 
-/// Entries in shared memory, a power of two of them, ascending: bitonic.
+/// Sorts entries in shared memory, a power of two of them, ascending: bitonic sort.
 __device__ void sort_entries(uint64_t* entries, int n) {
     for (int size = 2; size <= n; size *= 2) {
         for (int step = size / 2; step > 0; step /= 2) {
@@ -66,7 +66,7 @@ __device__ void sort_entries(uint64_t* entries, int n) {
     }
 }
 
-/// To the row's order, or as entries to keys for cells that are parts.
+/// Writes to the row's order, or as entries to keys for cells that are parts.
 template <bool is_part>
 __global__ void __launch_bounds__(n_thread) block_kernel(const OrderArgs args) {
     SURROGATE_SHARED(shared);
@@ -90,7 +90,7 @@ __global__ void __launch_bounds__(n_thread) block_kernel(const OrderArgs args) {
     }
 }
 
-/// Number of entries below `entry` among n that ascend.
+/// Returns the number of entries below `entry` among n ascending entries.
 __device__ int64_t count_below(const uint64_t* entries, int64_t n, uint64_t entry) {
     int64_t begin = 0;
     while (n > 0) {
@@ -105,7 +105,7 @@ __device__ int64_t count_below(const uint64_t* entries, int64_t n, uint64_t entr
     return begin;
 }
 
-/// Sorted runs of `run` entries become runs of twice as many; with the last step tokens.
+/// Merges sorted runs of `run` entries into runs of twice the size; the last step writes tokens.
 __global__ void __launch_bounds__(n_thread)
     merge_kernel(const OrderArgs args, const uint64_t* from_all, uint64_t* to_all, int64_t run,
                  bool is_last) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What happens to tokens one by one: from the caller's columns to features, from projections to
+// Passes that process tokens one by one: from the caller's columns to features, from projections to
 // rows and hashes, sums between ranks, from sums to operands, and back to the columns.
 #include "kernels/device/columns.cuh"
 #include "kernels/device/items.cuh"
@@ -16,8 +16,8 @@ constexpr int n_thread = 128, n_warp = n_thread / 32;
 unsigned blocks_of(int64_t n_item, int64_t of_block) {
     return static_cast<unsigned>((n_item + of_block - 1) / of_block);
 }
-/// Numbers of the class that a row's last feature names (zeros without a point) behind its other
-/// features; how many features it has then.
+/// Writes the numbers of the class that a row's last feature selects (zeros without a point) after
+/// its other features; returns the resulting number of features.
 __device__ int64_t fill_class(const BeginArgs& args, int64_t row, int64_t point, float value) {
     const bool is_class =
         value == floorf(value) && value >= 0 && value < static_cast<float>(args.n_class);
@@ -34,7 +34,7 @@ __device__ int64_t fill_class(const BeginArgs& args, int64_t row, int64_t point,
     return first + args.class_width;
 }
 
-/// One thread a row; all threads of a warp go through all columns, whose findings they count
+/// Uses one thread per row. All threads of a warp process all columns and count the findings
 /// together.
 __global__ void __launch_bounds__(n_thread) begin_kernel(const BeginArgs args) {
     const int64_t row = static_cast<int64_t>(blockIdx.x) * n_thread + threadIdx.x;
@@ -42,7 +42,7 @@ __global__ void __launch_bounds__(n_thread) begin_kernel(const BeginArgs args) {
     const int64_t point = row < args.n_token ? args.points[row] : -1;
     const int n_axis = static_cast<int>(args.n_coordinate);
     const int n_column = n_axis + static_cast<int>(args.n_feature);
-    int64_t n_feature = args.n_feature;  // with those of a class
+    int64_t n_feature = args.n_feature;  // includes the numbers of a class
     for (int c = 0; c < n_column; ++c) {
         uint64_t above = 0, below = 0;
         float value = 0;
@@ -68,18 +68,18 @@ __global__ void __launch_bounds__(n_thread) begin_kernel(const BeginArgs args) {
 // ---- rows and hashes
 // -----------------------------------------------------------------------------
 
-/// The float as an integer that is ordered as it is; -0 counts as +0.
+/// Returns the float as an integer with the same order; -0 counts as +0.
 __device__ uint32_t ordered(float value) {
     const uint32_t bits = as_bits(value + 0.0F);
     return bits & 0x80000000U ? ~bits : bits | 0x80000000U;
 }
 
-/// Numbers of a row in shared memory; odd, so that rows begin in different banks.
+/// Returns the stride of a row in shared memory; odd, so that rows begin in different banks.
 __device__ int shared_stride(const DeviceHead& head) {
     return static_cast<int>(head.stride()) + 1;
 }
 
-/// Rows of a tile and a head, [ s x | q | k | v ], to shared memory.
+/// Copies rows of a tile and a head, [ s x | q | k | v ], to shared memory.
 __device__ void fill_rows(const AugmentArgs& args, int64_t tile, int h, float* rows) {
     const DeviceHead& head = args.head;
     const int width = head.coordinate_width, n_row = shared_stride(head);
@@ -105,8 +105,8 @@ __device__ void fill_rows(const AugmentArgs& args, int64_t tile, int h, float* r
     }
 }
 
-/// Hash in a table, or (table = n_table) the square, of the query or key whose channels are at
-/// `channels`: in double, channels first.
+/// Returns the hash in a table, or (table = n_table) the square, of the query or key whose channels
+/// are at `channels`: in double, channels first.
 __device__ double augmented_sum(const AugmentArgs& args, int h, int table, const float* channels,
                                 const float* coordinates) {
     const DeviceHead& head = args.head;
@@ -123,7 +123,8 @@ __device__ double augmented_sum(const AugmentArgs& args, int h, int table, const
     return sum;
 }
 
-/// Eight blocks at once: without the number ptxas 13.0 keeps to 32 registers and spills (sm_90a).
+/// Computes rows and hashes. Eight blocks at once: without this number ptxas 13.0 limits itself to
+/// 32 registers and spills (sm_90a).
 __global__ void __launch_bounds__(n_thread, 8) augment_kernel(const AugmentArgs args) {
     SURROGATE_SHARED(shared);
     auto* const rows = reinterpret_cast<float*>(shared);  // (tile_rows, shared_stride)
@@ -159,16 +160,16 @@ __global__ void __launch_bounds__(n_thread, 8) augment_kernel(const AugmentArgs 
     }
 }
 
-// ---- between ranks ------------------------------------------------------------------------------
+// ---- sums between ranks -------------------------------------------------------------------------
 
-/// Number c of the d + 1 of a sum.
+/// Returns the address of number c of the d + 1 numbers of a sum.
 __device__ float* sum_of(const ShareArgs& args, const DeviceSum& sum, int c) {
     const int64_t row = static_cast<int64_t>(sum.row) * args.n_token + sum.token;
     return args.sums + row * args.head.n_sum() +
            (c < args.head.n_channel ? c : args.head.channel_width);
 }
 
-/// Padding, too, which is nobody's but must be finite.
+/// Clears the sums and the padding, which is not read but must be finite.
 __global__ void __launch_bounds__(item_threads) clear_kernel(const ShareArgs args) {
     const int64_t n_sum = args.head.n_sum();
     for (int64_t i = first_item(); i < (args.n_given + args.n_taken) * n_sum; i += item_step()) {
@@ -190,7 +191,8 @@ __global__ void __launch_bounds__(item_threads) give_kernel(const ShareArgs args
     }
 }
 
-/// The thread of a sum's first share adds all of them.
+/// Adds the contributions of other ranks; the thread of the first contribution to a sum adds all of
+/// them.
 __global__ void __launch_bounds__(item_threads) take_kernel(const ShareArgs args) {
     const int n_number = args.head.n_channel + 1;
     bool is_number = true;
@@ -212,7 +214,8 @@ __global__ void __launch_bounds__(item_threads) take_kernel(const ShareArgs args
 // ---- to operands
 // ---------------------------------------------------------------------------------
 
-/// A warp takes 16 own tokens of a head; that of the last head also fills groups behind it.
+/// Processes 16 own tokens of a head per warp; the warp of the last head also fills the groups
+/// after it.
 template <Operand operand>
 __global__ void __launch_bounds__(n_thread) combine_kernel(const CombineArgs args) {
     using P = Products<operand>;
@@ -258,7 +261,8 @@ __global__ void __launch_bounds__(n_thread) combine_kernel(const CombineArgs arg
     }
 }
 
-/// A warp takes 16 rows, whose channels it reads three times: the second and third from the cache.
+/// Processes 16 rows per warp. Their channels are read three times, the second and third time from
+/// the cache.
 template <Operand operand>
 __global__ void __launch_bounds__(n_thread) squash_kernel(const SquashArgs args) {
     using P = Products<operand>;
@@ -298,7 +302,7 @@ __global__ void __launch_bounds__(n_thread) squash_kernel(const SquashArgs args)
     }
 }
 
-/// 1 / (1 + exp(-u)), without an exponential that overflows.
+/// Returns 1 / (1 + exp(-u)), without an exponential that overflows.
 __device__ float sigmoid(float u) {
     const double small = exp(-fabs(static_cast<double>(u)));
     return static_cast<float>((u >= 0 ? 1.0 : small) / (1.0 + small));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows of numbers and lanes of tokens: what brings one into the other, and the two products between
-// them that attention consists of. Compiled once per vector level.
+// Conversion between rows of numbers and lanes of tokens, and the two products between them that
+// attention consists of. This file is compiled once per SIMD instruction set.
 #if defined(SURROGATE_HEPT_LANES_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef SURROGATE_HEPT_LANES_INL_H_
 #undef SURROGATE_HEPT_LANES_INL_H_
@@ -22,8 +22,8 @@ using namespace surrogate::kernels::HWY_NAMESPACE;
 
 #if HWY_TARGET != HWY_SCALAR
 
-/// Four numbers of each row rows[0 .. width - 1] into lanes: lanes(c, l) = rows[l][c], at to[c *
-/// row].
+/// Transposes four numbers of each row rows[0 .. width - 1] into lanes: lanes(c, l) = rows[l][c],
+/// at to[c * row].
 HWY_INLINE void transpose_four(const float* const* rows, int64_t row, float* to) {
     const hn::Repartition<uint64_t, Tag> pairs;
     const auto four = [&](int64_t l) HWY_ATTR {  // rows l and l + 4 (and l + 8 and l + 12)
@@ -49,14 +49,15 @@ HWY_INLINE void transpose_four(const float* const* rows, int64_t row, float* to)
 
 #endif
 
-/// Lanes from rows: to(c, l) = rows[l][first + c] for c < n_dim; to (n_dim, n_vector * width).
+/// Transposes rows into lanes: to(c, l) = rows[l][first + c] for c < n_dim; to (n_dim, n_vector *
+/// width).
 template <int n_vector>
 HWY_INLINE void transpose(const float* const* rows, int64_t first, int64_t n_dim, float* to) {
     constexpr int64_t n_lane = n_vector * width;
 #if HWY_TARGET != HWY_SCALAR
     for (int j = 0; j < n_vector && n_dim >= 4; ++j) {
         for (int64_t c = 0; c < n_dim; c += 4) {
-            const int64_t from = std::min(c, n_dim - 4);  // the last four may come twice
+            const int64_t from = std::min(c, n_dim - 4);  // the last four may be repeated
             const float* at[width];
             for (int64_t l = 0; l < width; ++l) at[l] = rows[j * width + l] + first + from;
             transpose_four(at, n_lane, to + from * n_lane + j * width);
@@ -74,17 +75,17 @@ HWY_INLINE void copy(const float* from, int64_t n, float* to) {
         return;
     }
     for (int64_t c = 0; c + width < n; c += width) store(load(from + c), to + c);
-    store(load(from + n - width), to + n - width);  // some may come twice
+    store(load(from + n - width), to + n - width);  // some may be repeated
 }
 
-/// n numbers, then zeros up to a multiple of lane_count.
+/// Copies n numbers, then writes zeros up to a multiple of lane_count.
 HWY_INLINE void copy_padded(const float* from, int64_t n, float* to) {
     const int64_t n_padded = round_up(n, lane_count);
     for (int64_t c = n / width * width; c < n_padded; c += width) store(broadcast(0.0f), to + c);
     copy(from, n, to);
 }
 
-/// Squared distances become weights exp(-square / 2), those below 2^-126 zero.
+/// Replaces squared distances by weights exp(-square / 2); weights below 2^-126 are zero.
 template <int n>
 HWY_INLINE void weigh(Vector (&square)[n]) {
     const Vector lowest = broadcast(-126.0f);
@@ -100,13 +101,13 @@ HWY_INLINE void weigh(Vector (&square)[n]) {
         square[j] = hn::IfThenElseZero(hn::Ge(exponent[j], lowest), square[j]);
 }
 
-/// Vectors whose exponentials are computed together.
+/// Number of vectors whose exponentials are computed together.
 constexpr int n_power = width == 1 ? 1 : 4;
 
-/// Result for a pair of a row and a lane.
+/// Result of a pair of a row and a lane.
 enum class Pair { product, square, weight };
 
-/// Squares of a block become weights, and are added to `total` row by row.
+/// Replaces the squares of a block by weights, and adds them to `total` row by row.
 template <int n_row, int n_vector>
 HWY_INLINE void weigh_block(Vector (&square)[n_row][n_vector], float* total) {
     constexpr int n_together = std::min(n_row, std::max(n_power / n_vector, 1));
@@ -131,9 +132,9 @@ HWY_INLINE void weigh_block(Vector (&square)[n_row][n_vector], float* total) {
     for (int j = 0; j < n_vector; ++j) store(sum[j], total + j * width);
 }
 
-/// For n_row rows x and all lanes, in order of c from 0:
+/// Computes, for n_row rows x and all lanes, in order of c from 0:
 ///   to(r, lane) = sum_c (lanes(c, lane) - x(r, c))^2   or   sum_c lanes(c, lane) x(r, c)
-/// or, of such squares, exp(-square / 2), which are also added to total (n_lane).
+/// or, from such squares, exp(-square / 2), which are also added to total (n_lane).
 template <int n_row, int n_vector, Pair kind>
 HWY_NOINLINE void pair_block(const float* lanes, int64_t n_dim, const float* x, int64_t x_row,
                              float* to, float* total) {
@@ -145,7 +146,7 @@ HWY_NOINLINE void pair_block(const float* lanes, int64_t n_dim, const float* x, 
 #pragma GCC unroll 2
         for (int j = 0; j < n_vector; ++j) sum[r][j] = broadcast(0.0f);
     }
-    // Few pointers, or the compiler keeps one a row.
+    // Only a few pointers are used; otherwise the compiler keeps one per row.
     const float* x_3 = x + (n_row > 3 ? 3 * x_row : 0);
     const float* x_6 = x + (n_row > 6 ? 6 * x_row : 0);
     const float* x_9 = x + (n_row > 9 ? 9 * x_row : 0);
@@ -175,7 +176,8 @@ HWY_NOINLINE void pair_block(const float* lanes, int64_t n_dim, const float* x, 
     }
 }
 
-/// Calls body(first, size) for blocks of n things, of 8 or 4 of them as long as there are.
+/// Calls body(first, size) for blocks of n items: as many blocks of 8 or 4 as possible, then single
+/// items.
 template <int most, class Body>
 HWY_INLINE void for_blocks(int64_t n, const Body& body) {
     int64_t first = 0;
@@ -189,11 +191,11 @@ HWY_INLINE void for_blocks(int64_t n, const Body& body) {
     for (; first < n; ++first) body(first, std::integral_constant<int, 1>());
 }
 
-/// pair_block() of n rows; calls meanwhile() now and then.
+/// Runs pair_block() on n rows; calls meanwhile() at intervals.
 template <int n_vector, Pair kind, class Meanwhile>
 HWY_INLINE void pair(const float* lanes, int64_t n_dim, const float* x, int64_t x_row, int64_t n,
                      float* to, float* total, const Meanwhile& meanwhile) {
-    // Sums in registers: 8 x 2 or 12 of 32 at AVX-512, 4 x 2 or 8 of 16 at AVX2.
+    // Sums in registers: 8 x 2 or 12 of 32 with AVX-512, 4 x 2 or 8 of 16 with AVX2.
     constexpr int most = n_vector == 2 ? (width == 16 ? 8 : 4) : width == 16 ? 12 : width;
     for_blocks<most>(n, [&](int64_t r, auto n_row) HWY_ATTR {
         pair_block<decltype(n_row)::value, n_vector, kind>(lanes, n_dim, x + r * x_row, x_row,
@@ -202,7 +204,7 @@ HWY_INLINE void pair(const float* lanes, int64_t n_dim, const float* x, int64_t 
     });
 }
 
-/// weigh_rows() of rows first, first + 1, .. at `squares`.
+/// Runs weigh_rows() on rows first, first + 1, .. at `squares`.
 template <int n_vector, int n_weight, class Body>
 HWY_INLINE void weigh_some(int64_t first, float* squares, const Body& body) {
     Vector weight[n_weight];
@@ -216,7 +218,8 @@ HWY_INLINE void weigh_some(int64_t first, float* squares, const Body& body) {
     }
 }
 
-/// weigh() of n rows of lanes, in place; body(r, j, weight) sees vector j of each row r, in order.
+/// Runs weigh() on n rows of lanes, in place; body(r, j, weight) is called for vector j of each row
+/// r, in order.
 template <int n_vector, class Body>
 HWY_INLINE void weigh_rows(int64_t n, float* squares, const Body& body) {
     constexpr int n_row = std::max(n_power / n_vector, 1), n_weight = n_row * n_vector;
@@ -227,7 +230,7 @@ HWY_INLINE void weigh_rows(int64_t n, float* squares, const Body& body) {
         weigh_some<n_vector, n_vector>(first, squares + first * n_vector * width, body);
 }
 
-/// Weights of pairs: of term s and row t at data[s * term + t * row].
+/// Weights of pairs: the weight of term s and row t is at data[s * term + t * row].
 struct Weights {
     const float* data;
     int64_t term, row;
@@ -242,9 +245,9 @@ struct NumberRows {
     T* from(int64_t r, int64_t c) const { return data + r * row + c; }
 };
 
-/// For n_row rows t and n_vector vectors of numbers c, in order of s = 0 .. n - 1:
+/// Computes, for n_row rows t and n_vector vectors of numbers c, in order of s = 0 .. n - 1:
 ///   to(t, c) += sum_s w(s, t) x(s, c)   or   sum_s w(s, t) (x(s, c) - own(t, c))
-/// `is_first`: to what lies there counts as zero.
+/// `is_first`: the previous contents of `to` count as zero.
 template <int n_row, int n_vector, bool is_difference>
 HWY_NOINLINE void add_block(Weights w, int64_t n, NumberRows<const float> x,
                             NumberRows<const float> own, NumberRows<float> to) {
@@ -257,7 +260,7 @@ HWY_NOINLINE void add_block(Weights w, int64_t n, NumberRows<const float> x,
             if constexpr (is_difference) minus[t][j] = load(own.from(t, j * width));
         }
     }
-    // Few pointers, or the compiler keeps one a row.
+    // Only a few pointers are used; otherwise the compiler keeps one per row.
     const float *weight = w.data, *at = x.data;
     const float* weight_3 = weight + (n_row > 3 ? 3 * w.row : 0);
     const float* weight_6 = weight + (n_row > 6 ? 6 * w.row : 0);
@@ -286,14 +289,14 @@ HWY_NOINLINE void add_block(Weights w, int64_t n, NumberRows<const float> x,
     }
 }
 
-/// add_block() of n_row rows of n_dim numbers. Numbers are read and written up to a multiple of
-/// lane_count.
+/// Runs add_block() on n_row rows of n_dim numbers. Numbers are read and written up to a multiple
+/// of lane_count.
 template <bool is_difference>
 HWY_INLINE void add_rows(Weights w, int64_t n, NumberRows<const float> x,
                          NumberRows<const float> own, int64_t n_row, int64_t n_dim,
                          NumberRows<float> to) {
-    // AVX-512: 8 x 2 sums, with differences 6 x 2 and as many numbers of their own. AVX2: 4 x 3,
-    // with differences 3 x 2.
+    // AVX-512: 8 x 2 sums, with differences 6 x 2 and as many own numbers. AVX2: 4 x 3, with
+    // differences 3 x 2.
     constexpr int most_rows = width == 16 ? (is_difference ? 6 : 8) : (is_difference ? 3 : 4);
     constexpr int most_columns = width == 8 && !is_difference ? 3 : 2;
     for_blocks<most_columns>((n_dim + width - 1) / width, [&](int64_t j, auto n_vector) HWY_ATTR {

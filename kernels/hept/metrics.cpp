@@ -16,7 +16,7 @@ void check_length(const char* what, size_t found, size_t expected) {
                                    " points, expected " + std::to_string(expected));
 }
 
-/// Other hits of each point's particle.
+/// Returns the number of other hits of each point's particle.
 std::vector<int64_t> other_hits(std::span<const int64_t> id) {
     std::vector<int64_t> sorted(id.begin(), id.end()), others(id.size());
     std::sort(sorted.begin(), sorted.end());
@@ -32,7 +32,7 @@ struct Judged {
     int64_t k;
 };
 
-/// The points of scores for the lowest threshold, in order.
+/// Returns the points of scores for the lowest threshold, in order.
 std::vector<Judged> judged_points(const HitTruth& truth, double pt_least, int64_t n_neighbor) {
     const std::vector<int64_t> others = other_hits(truth.id);
     std::vector<Judged> list;
@@ -43,14 +43,15 @@ std::vector<Judged> judged_points(const HitTruth& truth, double pt_least, int64_
         if (others[i] > n_neighbor)
             throw Error(Status::limit, "metrics: particle " + std::to_string(truth.id[i]) +
                                            " has " + std::to_string(others[i] + 1) +
-                                           " hits, and scores from " + std::to_string(n_neighbor) +
-                                           " neighbors allow " + std::to_string(n_neighbor + 1));
+                                           " hits; scores from " + std::to_string(n_neighbor) +
+                                           " neighbors allow at most " +
+                                           std::to_string(n_neighbor + 1));
         list.push_back({static_cast<int32_t>(i), others[i]});
     }
     return list;
 }
 
-/// Adds one point to the sums of a score. nearest (n_neighbor + 1)
+/// Adds one point to the sums of a score. nearest is (n_neighbor + 1).
 void add_point(std::span<const int64_t> id, const Judged& judged, const int32_t* nearest,
                int64_t n_neighbor, TrackingScore& score) {
     int64_t n_match = 0, n_first = 0;

@@ -15,19 +15,18 @@ template <class T>
 void check(View<const T, 2> e, int64_t n_query, int64_t k, int64_t n_room) {
     if (k < 1 || k > most_neighbors || n_room != n_query * k)
         throw Error(Status::shape, "search for " + std::to_string(k) + " neighbors of " +
-                                       std::to_string(n_query) + " points with room for " +
+                                       std::to_string(n_query) + " points with space for " +
                                        std::to_string(n_room) +
-                                       " of them; 1 to 64 neighbors are possible");
+                                       " of them; expected 1 to 64 neighbors");
     if (e.stride[1] != 1 && e.shape[1] > 1)
-        throw Error(Status::shape, "search for neighbors: channels of a point lie " +
-                                       std::to_string(e.stride[1]) +
-                                       " elements apart; expected side by side");
+        throw Error(Status::shape, "search for neighbors: channels of a point have stride " +
+                                       std::to_string(e.stride[1]) + ", expected 1");
     if (e.shape[0] > INT32_MAX)
         throw Error(Status::limit, "search for neighbors among " + std::to_string(e.shape[0]) +
-                                       " points: at most 2^31 - 1 are possible");
+                                       " points, expected at most 2^31 - 1");
 }
 
-/// n points from `first` on, side by side.
+/// Copies n points from `first` on, side by side.
 template <class T>
 void transpose(View<const T, 2> e, int64_t first, int64_t n, T* x) {
     for (int64_t c = 0; c < e.shape[1]; ++c) {

@@ -8,12 +8,12 @@
 
 namespace surrogate::kernels::hept {
 
-/// Points that a block of queries passes over together: 256 x 12 floats stay in L1.
+/// Points that a block of queries processes together: 256 x 12 floats stay in L1.
 constexpr int64_t block_points = 256;
 /// Queries that share a block of points.
 constexpr int64_t block_queries = 64;
 
-/// The best so far of one query, nearest first.
+/// The nearest points so far of one query, nearest first.
 template <class T>
 struct NearestList {
     int64_t k = 0;
@@ -25,7 +25,8 @@ struct NearestList {
         std::fill(distance, distance + k, std::numeric_limits<T>::infinity());
         std::fill(point, point + k, -1);
     }
-    /// Points come in ascending order: one at the same distance goes behind.
+    /// Points are offered in ascending order: a point at the same distance is inserted after the
+    /// earlier one.
     void offer(T square, int32_t candidate) {
         if (!(square < distance[k - 1])) return;
         int64_t at = k - 1;
@@ -38,9 +39,9 @@ struct NearestList {
     }
 };
 
-// At most block_queries queries against points first .. first + n - 1, n <= block_points, which lie
-// side by side: channel c of point first + j at x[c * block_points + j]; zeros up to a multiple of
-// lane_count.
+// Offers points first .. first + n - 1, n <= block_points, to at most block_queries queries. The
+// points are contiguous: channel c of point first + j is at x[c * block_points + j], with zeros up
+// to a multiple of lane_count.
 namespace ref {
 template <class T>
 void offer_block(View<const T, 2> e, std::span<const int32_t> queries, const T* x, int64_t first,

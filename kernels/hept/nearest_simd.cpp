@@ -17,7 +17,8 @@ using namespace surrogate::kernels::HWY_NAMESPACE;
 
 constexpr int n_part = static_cast<int>(lane_count / width);
 
-/// Lanes run along points. Few come nearer than the last of the list: they are offered one by one.
+/// Offers the points in lanes. Few of them are nearer than the last of the list, so those are
+/// offered one by one.
 HWY_INLINE void offer_lanes(const float* own, int64_t n_channel, const float* x, int64_t first,
                             int64_t n, NearestList<float>& best) {
     Vector square[n_part];

@@ -11,8 +11,8 @@
 namespace surrogate::kernels::hept {
 namespace {
 
-/// Slices of rows with nearly equal numbers of pairs: what threads share. Results belong to rows,
-/// so that the number of slices does not show in them.
+/// Number of slices of rows with nearly equal numbers of pairs, which are distributed over threads.
+/// Results belong to rows and do not depend on the number of slices.
 constexpr int64_t n_slice = 256;
 
 int64_t slice_begin(const PairRows& pairs, int64_t slice) {
@@ -30,20 +30,20 @@ void check(const Similarity& similarity, const Embedding<T>& e, const PairRows& 
     if (!(similarity.tau > 0) || !(similarity.sigma > 0))
         throw Error(Status::invalid_argument,
                     "pair loss with tau = " + std::to_string(similarity.tau) + " and sigma = " +
-                        std::to_string(similarity.sigma) + "; both must be positive");
+                        std::to_string(similarity.sigma) + "; expected positive numbers");
     const int64_t row = round_up(std::max<int64_t>(e.shape[1], 1), lane_count);
     if (e.stride[0] % lane_count != 0 || e.stride[0] < row || e.stride[1] != 1)
         throw Error(Status::shape, "pair loss: embeddings of " + std::to_string(e.shape[1]) +
-                                       " channels lie in rows of " + std::to_string(e.stride[0]) +
+                                       " channels have rows of " + std::to_string(e.stride[0]) +
                                        "; expected a multiple of 16 that is at least " +
                                        std::to_string(row));
     if (e.shape[1] > most_channels)
         throw Error(Status::not_supported, "pair loss: embeddings have " +
                                                std::to_string(e.shape[1]) +
-                                               " channels, at most 256 are possible");
+                                               " channels, expected at most 256");
     if (e.shape[0] < pairs.n_row)
         throw Error(Status::shape, "pair loss: " + std::to_string(pairs.n_row) +
-                                       " points have pairs, and embeddings are those of " +
+                                       " points have pairs, but embeddings exist for " +
                                        std::to_string(e.shape[0]));
 }
 

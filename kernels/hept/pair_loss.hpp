@@ -5,30 +5,30 @@
 #include "kernels/base/view.hpp"
 #include "kernels/hept/pair_rows.hpp"
 
-/// InfoNCE over pairs of points, in pieces between which ranks may exchange what they know of their
-/// points. With t_uv the similarity of a pair divided by tau, and any shift m:
+/// InfoNCE over pairs of points, in steps between which ranks may exchange data of their points.
+/// With t_uv the similarity of a pair divided by tau, and any shift m:
 ///
 ///   x_uv = exp(t_uv - m)
 ///   D_u  = sum over negative pairs (u, v) of x_uv
 ///   l_uv = -log( x_uv / (x_uv + D_u) ) = log(1 + D_u / x_uv)      positive pairs
-///   loss = sum over positive pairs of w_u l_uv,  w as pair_weights() gives it
+///   loss = sum over positive pairs of w_u l_uv,  w from pair_weights()
 ///
-/// which is the mean over particles of the mean over their positive pairs. m cancels; it keeps x in
+/// This is the mean over particles of the mean over their positive pairs. m cancels; it keeps x in
 /// range. Source: van den Oord et al., arXiv:1807.03748; the specification of the family, section
-/// 7; what was chosen and why: losses.md.
+/// 7; losses.md explains the design choices.
 ///
-/// The order of calls: similarity_bound() or largest_similarity() and the maximum over ranks;
-/// pair_sums(); the sum of losses over points and ranks; where points of other ranks have pairs,
-/// their PairSums from there; pair_gradient().
+/// The order of calls is: similarity_bound() or largest_similarity() and the maximum over ranks;
+/// pair_sums(); the sum of losses over points and ranks; the PairSums of points that other ranks
+/// own, if they are in pairs; pair_gradient().
 namespace surrogate::kernels::hept {
 
-/// Similarity of two embeddings at distance r, or with angle a between them:
+/// Similarity of two embeddings at distance r, or with the angle a between them:
 ///   l2_rbf      exp(-r / (2 sigma^2)): the distance itself, not its square
 ///   l2_inverse  1 / (1 + r)
-///   cosine      cos(a). The pieces below read unit vectors, which normalize() makes of embeddings.
+///   cosine      cos(a). The functions below read unit vectors, which normalize() computes.
 enum class Likeness { l2_rbf, l2_inverse, cosine };
 
-/// tau > 0 and sigma > 0.
+/// Parameters of a similarity; tau > 0 and sigma > 0.
 struct Similarity {
     Likeness likeness = Likeness::l2_rbf;
     double tau = 0.05;
@@ -41,11 +41,12 @@ struct Similarity {
 template <class T>
 using Embedding = View<T, 2>;
 
-/// The pieces refuse wider embeddings (not_supported): sums of a row lie on the stack.
+/// Largest number of channels; wider embeddings are rejected with not_supported, because the sums
+/// of a row are on the stack.
 constexpr int64_t most_channels = 256;
 
-/// Data of points that the loss keeps, (n_point) each, memory of the caller. A point that is only
-/// second in pairs has its numbers from the rank that has its row.
+/// Data of points that the loss stores, (n_point) each, memory of the caller. The data of a point
+/// that is only second in pairs comes from the rank that has its row.
 template <class T>
 struct PairSums {
     T* weight = nullptr;    ///< w_u, an input
@@ -57,44 +58,45 @@ struct PairSums {
     }
 };
 
-/// x is at least exp(-70): farther below m, a pair counts as if it were there. Nothing overflows
-/// then, and no sum of a point is 0 that a quotient needs.
+/// x is at least exp(-70): a pair farther below m counts as if it had this value. Then nothing
+/// overflows, and no divisor of a point is 0.
 constexpr double least_exponent = -70;
 
-/// 1 / tau, which no t exceeds but by rounding.
+/// Returns 1 / tau, which no t exceeds except by rounding.
 double similarity_bound(const Similarity& similarity);
 
-/// The bound serves as m: with it every x is above exp(least_exponent). Then largest_similarity()
-/// and its pass over all pairs are not needed.
+/// Returns true if the bound can serve as m: every x is then above exp(least_exponent), and
+/// largest_similarity() with its pass over all pairs is not needed.
 bool bound_suffices(const Similarity& similarity);
 
-/// The largest t of all pairs; -infinity without pairs. NaN where a t is NaN is not promised: sums
-/// and losses show it.
+/// Returns the largest t of all pairs; -infinity without pairs. If a t is NaN, the result may be a
+/// number; sums and losses become NaN.
 template <class T>
 T largest_similarity(const Queue& queue, const Similarity& similarity, Embedding<const T> e,
                      const PairRows& pairs);
 
-/// D and slope of the points that have rows, and of each its loss in double:
+/// Computes D and slope of the points that have rows, and the loss of each in double:
 ///   loss[u] = sum over positive pairs (u, v) of w_u l_uv,   (n_row)
 /// Points without positive pairs have slope 0 and loss 0; D_u is 0 without negative pairs, and then
-/// l_uv = 0. Sums over pairs are in double. The same bits for any number of threads and on every
-/// vector level, whatever the other rows are. NaN in an embedding reaches the loss of the points
-/// that meet it. float: relative error of an x at most 1e-6 (1 + |t|).
+/// l_uv = 0. Sums over pairs are in double. Results are bitwise identical for any number of threads
+/// and on every SIMD instruction set, and do not depend on the other rows. NaN in an embedding
+/// reaches the loss of all points that are paired with it. float: relative error of an x at most
+/// 1e-6 (1 + |t|).
 template <class T>
 void pair_sums(const Queue& queue, const Similarity& similarity, Embedding<const T> e,
                const PairRows& pairs, T m, const PairSums<T>& sums, double* loss);
 
-/// The part of points in pairs that a gradient is of: as first points, as second points, or, where
-/// the pairs are symmetric, both at once.
+/// Role of the points in pairs for which a gradient is computed: as first points, as second points,
+/// or, if the pairs are symmetric, both at once.
 enum class PairSide { first, second, both };
 
-/// With G_uv = dloss / dt_uv, of the points p that have rows:
+/// Computes gradients of the points p that have rows. With G_uv = dloss / dt_uv:
 ///   first   de_p += sum over pairs (p, v) of G_pv dt_pv / de_p
 ///   second  de_p += sum over pairs (p, v) of G_vp dt_vp / de_p: `pairs` are the reversed ones
-///   both    the sum of the two: (p, v) is listed where (v, p) is, as is_symmetric() says
+///   both    the sum of the two: (p, v) is listed if (v, p) is, see is_symmetric()
 ///   G of a negative pair is x_uv slope_u, of a positive one -w_u D_u / (x_uv + D_u)
 ///   sums  of all points that pairs name; m, e and sums as in pair_sums()
-///   de    (n_row, m) laid out as e, its padding stays as it is
+///   de    (n_row, m) in the layout of e, its padding is unchanged
 /// dt / de is 0 at distance 0, and approaches 0 where the distance is below 2^-60. Sums as in
 /// pair_sums(), rounded once.
 template <class T>
@@ -102,20 +104,20 @@ void pair_gradient(const Queue& queue, const Similarity& similarity, Embedding<c
                    const PairRows& pairs, PairSide side, T m, const PairSums<const T>& sums,
                    Embedding<T> de);
 
-/// loss[0] + loss[1] + ..
+/// Returns loss[0] + loss[1] + ..
 double sum_in_order(const double* loss, int64_t n_row);
 
-/// unit(i) = e(i) / |e(i)|, and zeros where e(i) is zero; n_point rows, unit may be e.
+/// Computes unit(i) = e(i) / |e(i)|, and zeros where e(i) is zero; n_point rows, unit may be e.
 template <class T>
 void normalize(const Queue& queue, Embedding<const T> e, Embedding<T> unit);
 
-/// From dunit, the gradient of unit vectors: de(i) = (dunit - <dunit, unit> unit) / |e(i)|; zeros
-/// where e(i) is zero. de may be dunit.
+/// Computes, from dunit, the gradient of unit vectors: de(i) = (dunit - <dunit, unit> unit) /
+/// |e(i)|; zeros where e(i) is zero. de may be dunit.
 template <class T>
 void normalize_backward(const Queue& queue, Embedding<const T> e, Embedding<const T> unit,
                         Embedding<const T> dunit, Embedding<T> de);
 
-/// Rows [first, end) of the pieces above.
+/// Rows [first, end) of a call of the functions above.
 struct RowRange {
     int64_t first = 0, end = 0;
 };

@@ -8,7 +8,8 @@
 namespace surrogate::kernels::hept::ref {
 namespace {
 
-/// t of a pair, and `slope` with dt / de_u = slope (e_u - e_v), or slope e_v for the cosine.
+/// Computes t of a pair, and `slope` with dt / de_u = slope (e_u - e_v), or slope e_v for the
+/// cosine.
 template <class T>
 struct Term {
     T t, slope;
@@ -39,7 +40,7 @@ Term<T> term(const Similarity& similarity, Embedding<const T> e, int64_t u, int6
     return {};
 }
 
-/// A NaN stays: the order of the operands of max is meant.
+/// Returns the maximum. A NaN stays: the order of the operands of max is intentional.
 template <class T>
 T exponential(T t, T m) {
     return std::exp(std::max(t - m, static_cast<T>(least_exponent)));
@@ -84,7 +85,7 @@ template <class T>
 void pair_gradient(const Similarity& similarity, Embedding<const T> e, const PairRows& pairs,
                    RowRange range, PairSide side, T m, const PairSums<const T>& sums,
                    Embedding<T> de) {
-    /// G where `first` is the first point of the pair.
+    /// G, with `first` the first point of the pair.
     const auto g = [&](T x, bool is_positive, int64_t first) {
         if (!is_positive) return x * sums.slope[first];
         return -sums.weight[first] * sums.negative[first] / (x + sums.negative[first]);

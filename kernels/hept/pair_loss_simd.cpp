@@ -129,7 +129,7 @@ void pair_gradient(const Terms& terms, const PairRows& pairs, RowRange range, Pa
     }
 }
 
-/// Calls body(likeness, is_narrow) with both as constants of the compiler.
+/// Calls body(likeness, is_narrow) with both as compile-time constants.
 template <class Body>
 auto with_kind(const Similarity& similarity, const Terms& terms, const Body& body) {
     const auto with_width = [&](auto likeness) {

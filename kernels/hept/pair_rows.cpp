@@ -13,22 +13,22 @@ namespace {
 void check_points(const char* what, std::span<const int32_t> points, int64_t end) {
     for (size_t k = 0; k < points.size(); ++k) {
         if (points[k] >= 0 && points[k] < end) continue;
-        throw Error(Status::invalid_argument, "pair " + std::to_string(k) + " has the " + what +
-                                                  " point " + std::to_string(points[k]) +
-                                                  ", and those allowed are 0 to " +
-                                                  std::to_string(end - 1));
+        throw Error(Status::invalid_argument,
+                    "the " + std::string(what) + " point of pair " + std::to_string(k) + " is " +
+                        std::to_string(points[k]) + ", expected 0 to " + std::to_string(end - 1));
     }
 }
 
-/// The first points of all pairs, grouped by second point: of v in [offset[v], offset[v + 1]).
+/// The first points of all pairs, grouped by second point: those for v are in [offset[v], offset[v
+/// + 1]).
 struct BySecond {
     Buffer<int64_t> offset;
     Buffer<int32_t> first;
 
     BySecond(int64_t n_point, std::span<const int32_t> firsts, std::span<const int32_t> seconds)
         : offset(n_point + 2), first(static_cast<int64_t>(firsts.size())) {
-        // Counts two places further become starts one place further, and while pairs are placed,
-        // starts.
+        // Counts stored two elements further become starts one element further, and, while pairs
+        // are inserted, starts.
         for (int32_t v : seconds) ++offset[v + 2];
         for (int64_t v = 2; v < offset.size(); ++v) offset[v] += offset[v - 1];
         for (size_t k = 0; k < firsts.size(); ++k) first[offset[seconds[k] + 1]++] = firsts[k];
@@ -87,7 +87,7 @@ PairTable::PairTable(int64_t n_row, std::span<const int32_t> label, std::span<co
         offset_[u + 1] += offset_[u];
         positive_[u] += offset_[u];
     }
-    // Second points come in ascending order: so they do in each row.
+    // Second points are processed in ascending order, so they ascend in each row.
     Buffer<int64_t> next_negative(n_row), next_positive(n_row);
     std::copy(offset_.begin(), offset_.begin() + n_row, next_negative.begin());
     std::copy(positive_.begin(), positive_.end(), next_positive.begin());
@@ -101,7 +101,7 @@ PairTable::PairTable(int64_t n_row, std::span<const int32_t> label, std::span<co
 }
 
 bool is_symmetric(const PairRows& rows) {
-    // First points ascend: the reverses of the pairs that end in v must be met in the order of row
+    // First points ascend: the reverses of the pairs that end in v must occur in the order of row
     // v.
     Buffer<int64_t> next_negative(rows.n_row), next_positive(rows.n_row);
     std::copy(rows.offset, rows.offset + rows.n_row, next_negative.begin());

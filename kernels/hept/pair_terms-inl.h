@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Similarities of a point with lane_count others, compiled once per vector level. While rows are
-// read, lanes run along channels; then sums of rows are joined, and lanes run along pairs.
+// Similarities of a point with lane_count others. This file is compiled once per SIMD instruction
+// set. While rows are read, lanes run along channels; then sums of rows are joined, and lanes run
+// along pairs.
 #if defined(SURROGATE_HEPT_PAIR_TERMS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef SURROGATE_HEPT_PAIR_TERMS_INL_H_
 #undef SURROGATE_HEPT_PAIR_TERMS_INL_H_
@@ -24,7 +25,8 @@ using namespace surrogate::kernels::HWY_NAMESPACE;
 /// Embeddings, and the constants of a similarity.
 struct Terms {
     const float* data;
-    int64_t row, n_lane;  ///< elements from row to row; channels, rounded up to lanes
+    /// row: stride of rows in elements; n_lane: channels, rounded up to lanes
+    int64_t row, n_lane;
     float inverse_tau;    ///< 1 / tau
     float inverse_width;  ///< 1 / (2 sigma^2)
     float exponent;       ///< -log2(e) / (2 sigma^2)
@@ -38,13 +40,13 @@ struct Terms {
     }
 };
 
-/// lane_count pairs (u, point[i]) and what is computed of them.
+/// lane_count pairs (u, point[i]) and their results.
 struct Group {
     alignas(64) int32_t point[lane_count];
     alignas(64) float t[lane_count];
     alignas(64) float slope[lane_count];  ///< dt / de_u = slope (e_u - e_v), or slope e_v
     alignas(64) float x[lane_count];      ///< 0 from n on
-    int64_t n;                            ///< pairs; beyond them the last one is repeated
+    int64_t n;                            ///< number of pairs; beyond them the last one is repeated
 
     HWY_INLINE void read(const int32_t* list, int64_t n_left) {
         n = n_left < lane_count ? n_left : lane_count;
@@ -52,15 +54,15 @@ struct Group {
     }
 };
 
-/// Asks for the embeddings of the group after the one at pair k: points lie anywhere, and no
-/// processor guesses where.
+/// Prefetches the embeddings of the group after the one at pair k: points are at arbitrary
+/// addresses, which a hardware prefetcher cannot predict.
 HWY_INLINE void prefetch(const Terms& terms, const PairRows& pairs, int64_t n_pair, int64_t k) {
     if (k + 2 * lane_count > n_pair) return;
     for (int64_t i = 0; i < lane_count; ++i)
         hwy::Prefetch(terms.data + pairs.point[k + lane_count + i] * terms.row);
 }
 
-/// Sums over the channels of rows u and v: of products, or of squares of differences.
+/// Computes sums over the channels of rows u and v: of products, or of squares of differences.
 template <Likeness likeness, bool is_narrow>
 HWY_INLINE void join_group(const Terms& terms, int64_t u, const Group& group, float* sums) {
     const float* own = terms.data + u * terms.row;
@@ -85,12 +87,12 @@ HWY_INLINE void join_group(const Terms& terms, int64_t u, const Group& group, fl
     join_channels(lanes, sums);
 }
 
-/// v, or NaN where `from` is NaN: powers of NaN are garbage.
+/// Returns v, or NaN where `from` is NaN: powers of NaN are arbitrary.
 HWY_INLINE Vector keep_nan(Vector v, Vector from) {
     return hn::IfThenElse(hn::Eq(from, from), v, from);
 }
 
-/// t of the group's pairs; with_slope: slope too.
+/// Computes t of the group's pairs; with_slope: slope too.
 template <Likeness likeness, bool is_narrow, bool with_slope>
 HWY_INLINE void similarities(const Terms& terms, int64_t u, Group& group) {
     alignas(64) float sums[lane_count];
@@ -120,7 +122,7 @@ HWY_INLINE void similarities(const Terms& terms, int64_t u, Group& group) {
     }
 }
 
-/// x from t.
+/// Computes x from t.
 HWY_INLINE void exponentials(float m, Group& group) {
     constexpr float log2_e = 1.442695041f;
     constexpr auto least = static_cast<float>(least_exponent) * log2_e;
@@ -142,7 +144,7 @@ HWY_INLINE Wide promote(const float* from) {
     return hn::PromoteTo(WideTag(), hn::LoadU(HalfTag(), from));
 }
 
-/// lane_count sums in double: number i of every group goes to sum i.
+/// Holds lane_count sums in double: number i of every group is added to sum i.
 class WideSums {
 public:
     WideSums() {
@@ -152,7 +154,7 @@ public:
 #pragma GCC unroll 16
         for (int j = 0; j < n_wide; ++j) part_[j] = hn::Add(part_[j], promote(x + j * wide_width));
     }
-    /// Lane l takes l + 8, then l + 4, l + 2 and l + 1.
+    /// Returns the sum of all lanes: lane l adds l + 8, then l + 4, l + 2 and l + 1.
     double join() const {
         alignas(64) double lane[lane_count];
         for (int j = 0; j < n_wide; ++j) hn::StoreU(part_[j], WideTag(), lane + j * wide_width);
@@ -166,9 +168,9 @@ private:
     Wide part_[n_wide];
 };
 
-/// total(c) += sum over the group of factor slope (e_u - e_v)(c), or of factor slope e_v(c). Pairs
-/// go to four sums in turn, which are added up in float: then their errors do not grow with the
-/// row.
+/// Adds total(c) += sum over the group of factor slope (e_u - e_v)(c), or of factor slope e_v(c).
+/// Pairs are added to four sums in turn, which are added up in float, so that their errors do not
+/// grow with the row.
 template <Likeness likeness>
 HWY_INLINE void add_gradient(const Terms& terms, int64_t u, const Group& group, const float* factor,
                              double* total) {

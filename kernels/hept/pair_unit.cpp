@@ -33,7 +33,7 @@ void normalize(const Queue& queue, Embedding<const T> e, Embedding<T> unit) {
         const T* from = &e(i, 0);
         T* to = &unit(i, 0);
         const double length = std::sqrt(product(from, from, n));
-        const double factor = length > 0 ? 1 / length : length;  // NaN stays
+        const double factor = length > 0 ? 1 / length : length;  // a NaN stays
         for (int64_t c = 0; c < n; ++c)
             to[c] = static_cast<T>(static_cast<double>(from[c]) * factor);
         for (int64_t c = n; c < unit.stride[0]; ++c) to[c] = T(0);

@@ -5,7 +5,7 @@
 
 namespace surrogate::kernels::hept {
 
-/// Rows that a block of tokens is copied to, lengths in elements.
+/// Sizes of the rows to which a block of tokens is copied, in elements.
 struct BlockRows {
     RowShape shape;
 
@@ -14,8 +14,8 @@ struct BlockRows {
     int64_t key_row() const { return query_row() + value_row(); }
 };
 
-/// 1 / sum_t den_t of a point. One division a point and no loop of them: GCC 12 would make two at a
-/// time, with zeros beside them that trap (bug 110762).
+/// Returns 1 / sum_t den_t of a point. There is one division per point and no loop of divisions:
+/// GCC 12 would group them in pairs, with zeros beside them that trap (bug 110762).
 template <class T>
 T inverse_den(const T* sums, int64_t n_channel, int64_t table_stride, int64_t n_table) {
     T den = sums[n_channel];

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// An affine layer with everything that may follow it, compiled once per vector level.
+// An affine layer with all operations that may follow it. This file is compiled once per SIMD
+// instruction set.
 #if defined(SURROGATE_LINEAR_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef SURROGATE_LINEAR_INL_H_
 #undef SURROGATE_LINEAR_INL_H_
@@ -15,9 +16,9 @@
 HWY_BEFORE_NAMESPACE();
 namespace surrogate::kernels::HWY_NAMESPACE {
 
-/// Matrix that multiplies the input: element (r, c) lies at data[r * row + c * column], so that
-/// weights are read as PyTorch stores them or transposed. Sums start at bias (n_row), or at 0 where
-/// it is null.
+/// The matrix that multiplies the input: element (r, c) is at data[r * row + c * column], so that
+/// weights are read in PyTorch's layout or transposed. Sums start at bias (n_row), or at 0 if it is
+/// null.
 struct Matrix {
     const float* data;
     int64_t n_row, n_column;
@@ -29,8 +30,9 @@ inline Matrix matrix_of(const Linear<float>& layer) {
     return {layer.weight, layer.n_out, layer.n_in, layer.n_in, 1, layer.bias};
 }
 
-/// y = f(W x + b) [factor] [+ residual] [+ before], in this order; what is null is left out. Factor
-/// and addends may be y itself. W x + b is kept in `sum` if that is not null.
+/// Operations after a product: y = f(W x + b) [factor] [+ residual] [+ before], in this order; null
+/// members are skipped. Factor and addends may be y itself. W x + b is stored in `sum` if it is not
+/// null.
 struct Epilogue {
     Activation activation = Activation::identity;
     Tile<const float> residual{};
@@ -47,8 +49,8 @@ HWY_INLINE T* row(Tile<T> tile, int64_t channel, int64_t point) {
 /// AVX2 has 16 registers: 6 x 2 sums, 2 inputs, 1 weight. AVX-512 has 32: 6 x 4, 4 and 1.
 constexpr int n_block_vector = width == 8 ? 2 : 4;
 
-/// Register block: n_row outputs x n_vector vectors of points. Weights are broadcast from where
-/// they lie. An epilogue, where there is one, is an activation of one instruction and addends.
+/// Computes a register block: n_row outputs x n_vector vectors of points. Weights are broadcast
+/// from memory. An epilogue here is an activation of one instruction and addends.
 template <Activation activation, bool has_epilogue, int n_row, int n_vector>
 HWY_INLINE void linear_block(const Matrix& matrix, Tile<const float> x, const Epilogue& epilogue,
                              Tile<float> y, int64_t o, int64_t i) {
@@ -59,12 +61,12 @@ HWY_INLINE void linear_block(const Matrix& matrix, Tile<const float> x, const Ep
 #pragma GCC unroll 4
         for (int j = 0; j < n_vector; ++j) sum[r][j] = bias;
     }
-    // (n_row, n_column), reached from two moving pointers: the compiler would keep one a row, and
-    // the stack in the loop.
+    // (n_row, n_column), reached from two moving pointers: with separate pointers the compiler
+    // would keep one per row, and the stack in the loop.
     const float* weight = matrix.data + o * matrix.row;
     const float* weight_3 = weight + (n_row > 3 ? 3 * matrix.row : 0);
     const float* point = x.data + i;
-#pragma GCC unroll 2  // fewer instructions a multiply-add: counts where two threads share a core
+#pragma GCC unroll 2  // fewer instructions per multiply-add: matters where two threads share a core
     for (int64_t c = 0; c < matrix.n_column; ++c) {
         asm("" : "+r"(weight), "+r"(weight_3));
         Vector input[n_vector];
@@ -97,8 +99,8 @@ HWY_INLINE void linear_block(const Matrix& matrix, Tile<const float> x, const Ep
     }
 }
 
-/// n_row outputs from o, points [first, end). Never inlined: with other loops around it the
-/// register block loses registers (a quarter of SwiGLU's speed with AVX2, GCC 12).
+/// Computes n_row outputs from o, points [first, end). Never inlined: with other loops around it
+/// the register block loses registers (a quarter of SwiGLU's speed with AVX2, GCC 12).
 template <Activation activation, bool has_epilogue, int n_row>
 HWY_NOINLINE void linear_rows(const Matrix& matrix, Tile<const float> x, const Epilogue& epilogue,
                               Tile<float> y, int64_t o, int64_t first, int64_t end) {
@@ -109,7 +111,7 @@ HWY_NOINLINE void linear_rows(const Matrix& matrix, Tile<const float> x, const E
         linear_block<activation, has_epilogue, n_row, 1>(matrix, x, epilogue, y, o, i);
 }
 
-/// Rows of an epilogue: where one row's numbers of the first point lie, null: left out.
+/// Rows of an epilogue: addresses of one row's numbers of the first point; null: skipped.
 struct EpilogueRow {
     const float* sums;
     float* kept;
@@ -117,7 +119,7 @@ struct EpilogueRow {
     float* out;
 };
 
-/// n vectors from point i on, from sums to results.
+/// Computes the results of n vectors from point i on from their sums.
 template <Activation activation, int n>
 HWY_INLINE void finish_vectors(const EpilogueRow& at, int64_t i) {
     Vector value[n];
@@ -137,7 +139,8 @@ HWY_INLINE void finish_vectors(const EpilogueRow& at, int64_t i) {
     each([&](Vector x, int64_t k) HWY_ATTR { store(x, at.out + k); });
 }
 
-/// The epilogue of rows o.. of y, points from `first`, whose sums are `sums` (n_row, n_lane).
+/// Applies the epilogue to rows o.. of y, points from `first`, whose sums are `sums` (n_row,
+/// n_lane).
 template <Activation activation>
 HWY_NOINLINE void finish_rows(Tile<const float> sums, const Epilogue& epilogue, Tile<float> y,
                               int64_t o, int64_t first) {
@@ -155,8 +158,9 @@ HWY_NOINLINE void finish_rows(Tile<const float> sums, const Epilogue& epilogue, 
     }
 }
 
-/// Calls body(first, end) for groups of n_lane points whose n_column inputs, 16 KiB at most, are in
-/// the first-level cache while all rows of W pass over them; never fewer than a register block.
+/// Calls body(first, end) for groups of n_lane points. Their n_column inputs, 16 KiB at most, stay
+/// in the first-level cache while all rows of W are applied to them. A group has at least the
+/// points of a register block.
 template <class Body>
 HWY_INLINE void for_resident_points(int64_t n_lane, int64_t n_column, const Body& body) {
     constexpr int64_t resident_inputs = 4096;  // half of 32 KiB
@@ -167,8 +171,8 @@ HWY_INLINE void for_resident_points(int64_t n_lane, int64_t n_column, const Body
         body(first, std::min(first + block, n_lane));
 }
 
-/// Calls body(o, n_row) for register blocks of rows; n_row is a constant of the compiler. Single
-/// rows are slow: 8 is 4 + 4 and not 6 + 1 + 1.
+/// Calls body(o, n_row) for register blocks of rows; n_row is a compile-time constant. Single rows
+/// are slow: 8 rows are 4 + 4 and not 6 + 1 + 1.
 template <class Body>
 HWY_INLINE void for_row_blocks(int64_t n_row, const Body& body) {
     int64_t o = 0;
@@ -177,8 +181,8 @@ HWY_INLINE void for_row_blocks(int64_t n_row, const Body& body) {
     for (; o < n_row; ++o) body(o, std::integral_constant<int, 1>());
 }
 
-/// y = f(W x + b) [+ residual] [+ before], in registers until it is stored; f is an activation of
-/// one instruction or none.
+/// Computes y = f(W x + b) [+ residual] [+ before], in registers until it is stored; f is an
+/// activation of one instruction or none.
 template <Activation activation = Activation::identity>
 void short_layer(const Matrix& matrix, Tile<const float> x, const Epilogue& epilogue,
                  Tile<float> y) {
@@ -191,9 +195,9 @@ void short_layer(const Matrix& matrix, Tile<const float> x, const Epilogue& epil
     });
 }
 
-/// The same with any epilogue: sums of a block of rows go to memory, and a pass of its own follows.
-/// Behind each register block an activation would wait for its own results: too few of its vectors
-/// are under way (mlp.md).
+/// Computes a layer with any epilogue: sums of a block of rows are stored in memory, and a separate
+/// pass follows. An activation directly after each register block would wait for its own results,
+/// because too few of its vectors are in flight (mlp.md).
 template <Activation activation>
 void long_layer(const Matrix& matrix, Tile<const float> x, const Epilogue& epilogue,
                 Tile<float> y) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Blocked products of tensor cores with what surrounds a layer fused: the norm of the rows before
-// it, bias and activation behind it, and the layouts that the next kernel reads.
+// Blocked products of tensor cores, fused with the operations around a layer: the norm of the rows
+// before it, bias and activation after it, and the layouts of the next kernel.
 #include <algorithm>
 
 #include "kernels/device/launch.cuh"
@@ -20,15 +20,15 @@ template <Operand operand>
 struct Shape {
     using P = Products<operand>;
     using Piece = typename P::Piece;
-    static constexpr int n_tile = 2;  // of 16 rows, a warp
+    static constexpr int n_tile = 2;  // of 16 rows, per warp
     static constexpr int block_tiles = row_warps * n_tile;
     static constexpr int chunk_in =
-        is_wide(operand) ? 32 : 64;  // inputs whose weights come at once
+        is_wide(operand) ? 32 : 64;  // inputs whose weights are loaded at once
     static constexpr int chunk_groups = chunk_in / 8;
     static constexpr int chunk_steps = chunk_in / P::step;
     static constexpr int step_groups = P::step / 8;
     static constexpr int step_bytes = P::step_vectors(n_group) * 16;
-    static constexpr int chunk_bytes = chunk_steps * step_bytes;  // of one warp's outputs
+    static constexpr int chunk_bytes = chunk_steps * step_bytes;  // for the outputs of one warp
     static constexpr int slot_bytes = out_warps * chunk_bytes;
     static constexpr int weight_bytes = 2 * slot_bytes;
     static constexpr int group_bytes = block_tiles * 32 * static_cast<int>(sizeof(Piece));
@@ -36,19 +36,20 @@ struct Shape {
 };
 static_assert(Shape<Operand::fp16>::block_tiles == n_warp);  // each warp prepares one tile
 
-/// Inputs of a block's rows that lie in shared memory at once, in groups of 8 channels: all of a
-/// layer, or equal parts of it.
+/// Inputs of a block's rows that are in shared memory at once, in groups of 8 channels: all inputs
+/// of a layer, or equal parts of them.
 struct Slab {
     int n_group = 0;
     int n_slab = 0;
 };
 
-/// Weights of a block's outputs, chunk after chunk through two slots: the next one on its way while
-/// one is used. Every thread of the block calls next() for every chunk of every tile of outputs.
+/// Weights of a block's outputs, chunk after chunk through two slots: the next chunk is copied
+/// while one is used. Every thread of the block calls next() for every chunk of every tile of
+/// outputs.
 template <Operand operand>
 class ChunkFeed {
     using S = Shape<operand>;
-    static constexpr int n_copy = S::chunk_bytes / 16 / n_thread;  // of a thread and warp column
+    static constexpr int n_copy = S::chunk_bytes / 16 / n_thread;  // per thread and warp column
     static_assert(n_copy * n_thread * 16 == S::chunk_bytes);
 
 public:
@@ -57,10 +58,11 @@ public:
         fetch();
     }
 
-    /// The weights of the next chunk for outputs of warp column `column`.
+    /// Returns the weights of the next chunk for outputs of warp column `column`.
     __device__ const uint4* next(int column) {
         wait_copies();
-        __syncthreads();  // the copies of all threads are there, and nobody reads the other slot
+        __syncthreads();  // the copies of all threads are complete, and the other slot is no longer
+                          // read
         const unsigned char* slot = shared_ + slot_ * S::slot_bytes + column * S::chunk_bytes;
         slot_ = 1 - slot_;
         fetch();
@@ -93,9 +95,9 @@ private:
 
     unsigned char* shared_;
     const DeviceLinear& layer_;
-    int block_;     // where the chunk to be fetched begins
-    int at_ = 0;    // in its blocks
-    int slot_ = 0;  // of the chunk to be fetched
+    int block_;     // block of the chunk to be fetched
+    int at_ = 0;    // offset in its blocks
+    int slot_ = 0;  // slot of the chunk to be fetched
 };
 
 /// Mean and scale of the rows that a lane holds of a tile: g and g + 8.
@@ -103,7 +105,7 @@ struct alignas(16) RowScale {
     float mean[2], scale[2];
 };
 
-/// One piece of 16 rows x 8 channels.
+/// Loads one piece of 16 rows x 8 channels.
 __device__ void load_piece(const float* stream, int64_t index, int lane, float (&x)[4]) {
     const float4 v = reinterpret_cast<const float4*>(stream)[index * 32 + lane];
     x[0] = v.x;
@@ -112,7 +114,8 @@ __device__ void load_piece(const float* stream, int64_t index, int lane, float (
     x[3] = v.w;
 }
 
-/// n_in_group: pieces of a tile. Sums run over channels in order, then over the lanes of a row.
+/// Computes mean and scale. n_in_group: pieces per tile. Sums run over channels in order, then over
+/// the lanes of a row.
 __device__ RowScale scale_of(const LinearArgs& args, int64_t tile, int n_in_group, int lane) {
     const int t = lane % 4;
     RowScale rows{{0, 0}, {1, 1}};
@@ -158,13 +161,13 @@ __device__ void normalise_piece(const DeviceNorm& norm, const RowScale& rows, in
     }
 }
 
-/// One branch for all values, not one for each.
+/// Applies the activation, with one branch for all values instead of one per value.
 template <int n_tile>
 __device__ void activate(DeviceActivation activation, float (&y)[n_tile][n_group][4]) {
     switch (activation) {
         case DeviceActivation::none: return;
         case DeviceActivation::relu:
-            return each(y, [](float u) { return u < 0 ? 0.0F : u; });  // NaN stays
+            return each(y, [](float u) { return u < 0 ? 0.0F : u; });  // a NaN stays
         case DeviceActivation::gelu:
             return each(y, [](float u) { return 0.5F * u * (1.0F + erff(u * 0.70710678F)); });
         case DeviceActivation::swiglu:
@@ -184,12 +187,12 @@ __device__ void activate(DeviceActivation activation, float (&y)[n_tile][n_group
 }
 
 /// Inputs of a block's rows as operands in shared memory, (block_tiles, slab.n_group, 32) pieces.
-/// Each warp brings those of one tile.
+/// Each warp loads the pieces of one tile.
 template <Operand operand, bool reads_pieces>
 struct Inputs {
     using S = Shape<operand>;
     using Piece = typename S::Piece;
-    /// Mean and scale of rows g and g + 8 of all tiles, in front of the pieces.
+    /// Mean and scale of rows g and g + 8 of all tiles, stored before the pieces.
     static constexpr int scale_bytes = reads_pieces ? 0 : S::scale_bytes;
 
     const LinearArgs& args;
@@ -207,7 +210,7 @@ struct Inputs {
         return reinterpret_cast<RowScale*>(shared)[warp() * 8 + lane() / 4];
     }
 
-    /// Before the first fill().
+    /// Computes the scales. Call it before the first fill().
     __device__ void take_scale() const {
         if (reads_pieces || !args.norm.weight) return;
         const RowScale rows = scale_of(args, tile(), args.layer.n_in / 8, lane());
@@ -215,7 +218,7 @@ struct Inputs {
         __syncwarp();
     }
 
-    /// Groups first_group .. of all channels.
+    /// Loads groups first_group .. of all channels.
     __device__ void fill(int first_group) const {
         const int n_in_group = args.layer.n_in / 8, n = min(slab.n_group, n_in_group - first_group);
         Piece* const to = pieces() + warp() * slab.n_group * 32;
@@ -241,13 +244,13 @@ struct Inputs {
     }
 };
 
-/// Stores a warp's results of a tile of rows for the next pass.
+/// Stores a warp's results for a tile of rows in the layout of the next pass.
 template <Operand operand>
 __device__ void store(const LinearArgs& args, int64_t tile, int first_group, int lane,
                       const float (&y)[n_group][4]) {
     using P = Products<operand>;
     const int n_out_group = args.layer.n_out / 8;
-    // In pairs, the first element holds the output.
+    // The first piece of a pair holds the result.
     const int per_group = args.activation == DeviceActivation::swiglu ? 2 : 1;
 #pragma unroll
     for (int group = 0; group < n_group; ++group) {
@@ -268,8 +271,8 @@ __device__ void store(const LinearArgs& args, int64_t tile, int first_group, int
     }
 }
 
-/// A block takes its rows through every gridDim.y-th tile of outputs: inputs are normalised and
-/// rounded once, and stay where they are if a slab holds them all.
+/// Processes, for the rows of a block, every gridDim.y-th tile of outputs. Inputs are normalized
+/// and rounded once, and stay in shared memory if a slab holds them all.
 template <Operand operand, bool reads_pieces>
 __global__ void __launch_bounds__(n_thread, 2)
     linear_kernel(const LinearArgs args, const Slab slab) {
@@ -295,7 +298,8 @@ __global__ void __launch_bounds__(n_thread, 2)
     for (int block = static_cast<int>(blockIdx.y) * out_warps;
          block < static_cast<int>(linear_blocks(args.layer.n_out));
          block += static_cast<int>(gridDim.y) * out_warps) {
-        // Warps without outputs go along with the others: all meet at barriers.
+        // Warps without outputs repeat the work of the others, because all warps take part in
+        // barriers.
         const int first_group = (block + column) * n_group;
         const bool has_outputs = first_group < n_out_group;
         float y[S::n_tile][n_group][4];
@@ -310,7 +314,7 @@ __global__ void __launch_bounds__(n_thread, 2)
         }
         for (int first = 0; first < n_in_group; first += slab.n_group) {
             if (!is_filled || slab.n_slab > 1) {
-                __syncthreads();  // nobody reads the inputs before
+                __syncthreads();  // the previous inputs are no longer read
                 inputs.fill(first);
                 is_filled = true;
             }
@@ -318,7 +322,7 @@ __global__ void __launch_bounds__(n_thread, 2)
             for (int group = 0; group < n_in_slab; group += S::chunk_groups) {
                 const uint4* weights = feed.next(column);
                 const int end = has_outputs ? min(group + S::chunk_groups, n_in_slab) : 0;
-#pragma unroll 1  // what two steps load at once would not fit the registers
+#pragma unroll 1  // the loads of two steps at once would not fit the registers
                 for (int at = group; at < end; at += S::step_groups) {
 #pragma unroll
                     for (int i = 0; i < S::n_tile; ++i) {
@@ -342,7 +346,7 @@ __global__ void __launch_bounds__(n_thread, 2)
     }
 }
 
-/// Slabs with which two blocks share a multiprocessor, if there is room for the smallest.
+/// Returns slabs with which two blocks share a multiprocessor, if the smallest one fits.
 template <Operand operand>
 Slab slab_of(const DeviceProperties& device, int n_in) {
     using S = Shape<operand>;
@@ -369,7 +373,8 @@ void linear(const DeviceProperties& device, const LinearArgs& args, Stream strea
         const Slab slab = slab_of<operand>(device, args.layer.n_in);
         const int64_t n_block = (args.n_tile + S::block_tiles - 1) / S::block_tiles;
         const int64_t n_out = (linear_blocks(args.layer.n_out) + out_warps - 1) / out_warps;
-        // Few rows share their outputs among more blocks: eight for each multiprocessor.
+        // If there are few rows, their outputs are distributed over more blocks: eight per
+        // multiprocessor.
         const int64_t most_split = (8 * device.n_multiprocessor + n_block - 1) / n_block;
         const int64_t n_split = std::clamp<int64_t>(most_split, 1, n_out);
         const dim3 grid(static_cast<unsigned>(n_block), static_cast<unsigned>(n_split));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Gradients of an affine layer's parameters, compiled once per vector level. With lanes along input
-// channels instead of points, dy x^T is a product for the register block of linear-inl.h, and no
-// lane is ever added to another.
+// Gradients of an affine layer's parameters. This file is compiled once per SIMD instruction set.
+// With lanes along input channels instead of points, dy x^T is a product for the register block of
+// linear-inl.h, and no lane is added to another.
 #if defined(SURROGATE_LINEAR_GRADIENT_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef SURROGATE_LINEAR_GRADIENT_INL_H_
 #undef SURROGATE_LINEAR_GRADIENT_INL_H_
@@ -18,12 +18,12 @@
 HWY_BEFORE_NAMESPACE();
 namespace surrogate::kernels::HWY_NAMESPACE {
 
-/// Channels of x and rows of dy that are multiplied at once: x^T takes 16 KiB, products 6 KiB, rows
+/// Channels of x and rows of dy that are multiplied at once: x^T needs 16 KiB, products 6 KiB, rows
 /// of dy 6 KiB, together less than a first-level cache.
 constexpr int64_t gradient_channels = 64, gradient_rows = 24;
 
 #if HWY_TARGET != HWY_SCALAR
-/// `width` channels of four points, (channel, point), become (point, channel).
+/// Transposes `width` channels of four points from (channel, point) to (point, channel).
 HWY_INLINE void transpose_four(const float* from, int64_t row, float* to) {
     Vector points[4];
     transpose_blocks(
@@ -34,8 +34,8 @@ HWY_INLINE void transpose_four(const float* from, int64_t row, float* to) {
 }
 #endif
 
-/// to (n_point, gradient_channels) = x^T, zeros up to a multiple of lane_count channels. Points of
-/// the padding up to a multiple of four are copied too.
+/// Computes to (n_point, gradient_channels) = x^T, with zeros up to a multiple of lane_count
+/// channels. Points of the padding up to a multiple of four are copied too.
 inline void transpose(Tile<const float> x, float* to) {
     const auto [n_channel, n_point] = x.shape;
     int64_t c = 0;
@@ -52,8 +52,8 @@ inline void transpose(Tile<const float> x, float* to) {
     }
 }
 
-/// weight (n_row, n_in) += dy x^T for at most gradient_rows rows of dy; points (n_point, n_channel)
-/// is x^T.
+/// Adds weight (n_row, n_in) += dy x^T for at most gradient_rows rows of dy; points (n_point,
+/// n_channel) is x^T.
 inline void add_products(Tile<const float> dy, Tile<const float> points, double* weight,
                          int64_t n_in) {
     alignas(64) float product[gradient_rows * gradient_channels];

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Weights as operands of the device's products, made once on the host. Which element stands where
-// is said in kernels/device/cuda.cuh (fragments) and kernels/device/products.cuh (what a lane loads
-// at once).
+// Weights as operands of the device's products, packed once on the host. kernels/device/cuda.cuh
+// (fragments) and kernels/device/products.cuh (loads of a lane) define the layouts.
 #include "kernels/linear/pack_matrix.hpp"
 
 namespace surrogate::kernels {
 
 namespace {
 
-/// 16-bit: for 16 inputs and 16 outputs at a time, a lane's 16 bytes: two outputs groups of four
-/// inputs 2t, 2t+1, 2t+8, 2t+9.
+/// Packs 16-bit operands: for 16 inputs and 16 outputs at a time, a lane's 16 bytes are two output
+/// groups of four inputs 2t, 2t+1, 2t+8, 2t+9.
 void pack_narrow(const PaddedLayer& layer, int64_t first, int64_t end, OperandWriter& writer) {
     for (int64_t in = 0; in < layer.n_in; in += 16) {
         for (int64_t out = first; out < end; out += 16) {
@@ -24,7 +23,8 @@ void pack_narrow(const PaddedLayer& layer, int64_t first, int64_t end, OperandWr
     }
 }
 
-/// tf32: for 8 inputs and 16 outputs, a lane's 16 bytes: two output groups of inputs 2t, 2t+1.
+/// Packs tf32 operands: for 8 inputs and 16 outputs, a lane's 16 bytes are two output groups of
+/// inputs 2t, 2t+1.
 void pack_tf32(const PaddedLayer& layer, int64_t first, int64_t end, OperandWriter& writer) {
     for (int64_t in = 0; in < layer.n_in; in += 8) {
         for (int64_t out = first; out < end; out += 16) {
@@ -39,8 +39,8 @@ void pack_tf32(const PaddedLayer& layer, int64_t first, int64_t end, OperandWrit
     }
 }
 
-/// fp32: for 8 inputs and 8 outputs, a lane's 16 bytes: inputs 2t, 2t+1, their leading tf32 pieces
-/// and the pieces that remain.
+/// Packs fp32 operands: for 8 inputs and 8 outputs, a lane's 16 bytes are inputs 2t, 2t+1, their
+/// leading tf32 pieces and the remainders.
 void pack_split(const PaddedLayer& layer, int64_t first, int64_t end, OperandWriter& writer) {
     for (int64_t in = 0; in < layer.n_in; in += 8) {
         for (int64_t out = first; out < end; out += 8) {

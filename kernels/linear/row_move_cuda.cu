@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows of a stream to memory side by side, and back. Bound by memory.
+// Copies rows of a stream to contiguous memory, and back. Bound by memory.
 #include "kernels/device/columns.cuh"
 #include "kernels/device/items.cuh"
 #include "kernels/device/launch.cuh"
@@ -18,7 +18,8 @@ __global__ void __launch_bounds__(item_threads) give_kernel(const MoveArgs args)
     }
 }
 
-/// Rows that are taken, and those behind them up to a whole tile.
+/// Returns the number of rows that are written: the received rows, and those after them up to a
+/// whole tile.
 __host__ __device__ int64_t rows_written(const MoveArgs& args) {
     const int64_t end = args.begin_row + args.n_row;
     return padded_rows(end) - args.begin_row;

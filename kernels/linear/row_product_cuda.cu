@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A block takes 64 x 64 results, its four warps 32 x 32 each; both sides come through shared
+// A block computes 64 x 64 results, its four warps 32 x 32 each; both sides are loaded to shared
 // memory, 32 steps at a time.
 #include "kernels/device/launch.cuh"
 #include "kernels/device/products.cuh"
@@ -10,7 +10,7 @@ namespace surrogate::kernels::cuda {
 namespace {
 
 constexpr int side = 64, depth = 32, n_thread = 128;
-/// From one row in shared memory to the next: odd, so that columns are stored without conflicts.
+/// Stride of rows in shared memory: odd, so that columns are stored without bank conflicts.
 constexpr int pitch = depth + 3;
 
 __device__ float activated(Activation activation, float u) {
@@ -19,7 +19,7 @@ __device__ float activated(Activation activation, float u) {
     return u;
 }
 
-/// f'(u), with f(u) = u s(w): f' = s + u s (1 - s) w'.
+/// Returns f'(u), with f(u) = u s(w): f' = s + u s (1 - s) w'.
 __device__ float slope(Activation activation, float u) {
     if (activation == Activation::identity) return 1.0F;
     constexpr float log2e = 1.4426950408889634F, root = 0.7978845608028654F, cubic = 0.044715F;
@@ -32,7 +32,7 @@ __device__ float slope(Activation activation, float u) {
     return s + u * (s * (1.0F - s)) * dw;
 }
 
-/// 64 rows and 32 steps of one side; zeros where there are none.
+/// Loads 64 rows and 32 steps of one side; zeros outside the matrix.
 __device__ void load_side(const RowSide& from, int64_t first_row, int64_t n_row, int64_t first_step,
                           int64_t end_step, float* to) {
     const bool is_by_step = from.step_stride == 1;
@@ -54,11 +54,11 @@ struct RowProduct {
     const RowProductArgs& args;
     int lane = static_cast<int>(threadIdx.x) % 32, warp = static_cast<int>(threadIdx.x) / 32;
     int g = lane / 4, t = lane % 4;
-    int row0 = warp / 2 * 32, column0 = warp % 2 * 32;  // of the warp, in the block
+    int row0 = warp / 2 * 32, column0 = warp % 2 * 32;  // offsets of the warp in the block
 
     __device__ explicit RowProduct(const RowProductArgs& a) : args(a) {}
 
-    /// 16 rows x 8 steps.
+    /// Returns 16 rows x 8 steps.
     __device__ Piece piece(const float* rows, int step) const {
         const float* upper = rows + g * pitch + step + 2 * t;
         const float* lower = upper + 8 * pitch;

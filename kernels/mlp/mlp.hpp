@@ -15,7 +15,7 @@ namespace surrogate::kernels {
 ///                a = a + f(W_j a + b_j)              for the inner layers j = 1 .. n - 2, all of
 ///                                                    equal width
 ///                y = W_last a + b_last               (+ a if residual_out and the widths agree)
-/// Memory behind `layers` belongs to the caller.
+/// The caller owns the memory of `layers`.
 /// Source: spec of FLARE, section 2 (vpuri3/FLARE.py, ResidualMLP).
 template <class T>
 struct ResidualMlp {
@@ -27,17 +27,18 @@ struct ResidualMlp {
     int64_t n_in() const { return layers.front().n_in; }
     int64_t n_out() const { return layers.back().n_out; }
     int64_t n_hidden() const { return layers.size() > 1 ? layers.front().n_out : 0; }
-    /// Residual connections: x is added to the first layer's result, the last layer's input to its
-    /// result.
+    /// Return true if x is added to the first layer's result, and if the input of the last layer is
+    /// added to the last layer's result.
     bool adds_input() const {
         return layers.size() > 1 ? residual_in && n_in() == n_hidden()
                                  : residual_in && residual_out && n_in() == n_out();
     }
     bool adds_hidden() const { return layers.size() > 1 && residual_out && n_hidden() == n_out(); }
 
-    /// Backward reads a tile of n_saved() channels besides x: for each layer j
-    /// but the last the sum u_j = W_j a + b_j and the result a_j, in the order u_0, a_0, u_1, a_1,
-    /// .. That is 8 n_hidden (n_layer - 1) bytes a point in float: 2048 for 5 layers of 64.
+    /// Returns the number of channels of a tile that the backward pass reads besides x. For each
+    /// layer j except the last the tile stores the sum u_j = W_j a + b_j and the result a_j, in the
+    /// order u_0, a_0, u_1, a_1, .. This is 8 n_hidden (n_layer - 1) bytes per point in float: 2048
+    /// for 5 layers of 64.
     int64_t n_saved() const { return 2 * n_hidden() * (static_cast<int64_t>(layers.size()) - 1); }
     template <class U>
     Tile<U> saved_sum(Tile<U> saved, size_t j) const {
@@ -49,27 +50,29 @@ struct ResidualMlp {
     }
 };
 
-/// x (n_in, n_point), y (n_out, n_point), scratch (2 * n_hidden, n_point): tiles that do not
-/// overlap, except that a caller may add onto y: with `accumulate`, y += chain(x).
-/// All layers of a tile run one after the other on memory that stays in cache; no intermediate
-/// leaves `scratch`.
+/// Computes y = chain(x), with `accumulate` y += chain(x).
+///   x (n_in, n_point), y (n_out, n_point), scratch (2 * n_hidden, n_point): tiles, no overlap
+/// All layers of a tile run one after the other on memory that stays in cache; intermediates are
+/// stored in `scratch` only.
 template <class T>
 void residual_mlp(const Queue& queue, const ResidualMlp<T>& mlp, Tile<const T> x, Tile<T> scratch,
                   bool accumulate, Tile<T> y);
 
-/// residual_mlp() with the same bits, and `saved` (n_saved, n_point) written for backward instead
-/// of scratch. x, saved and y do not overlap.
+/// Computes residual_mlp(), bitwise identical, and writes `saved` (n_saved, n_point) for the
+/// backward pass instead of scratch. x, saved and y do not overlap.
 template <class T>
 void residual_mlp_forward(const Queue& queue, const ResidualMlp<T>& mlp, Tile<const T> x,
                           Tile<T> saved, bool accumulate, Tile<T> y);
 
-/// From dy, the gradient of y: dx = J^T dy, with `accumulate` dx += J^T dy, and gradients of all
-/// parameters, added onto gradients[j] of layer j as linear_gradient() does.
-///   x (n_in, n_point) and saved as forward left them, dy (n_out, n_point), dx (n_in, n_point),
-///   scratch (2 * n_hidden, n_point); dx.data null: nobody needs it
-/// Tiles do not overlap. Where forward added its result to y, dy is also the gradient of what y
-/// held before. Allocates nothing.
-/// Calls activate_backward(), linear_backward(), linear_gradient(): their bits and error bounds.
+/// Runs the backward pass. From dy, the gradient of y, computes dx = J^T dy, with `accumulate` dx
+/// += J^T dy, and adds the gradients of all parameters to gradients[j] of layer j as
+/// linear_gradient() does.
+///   x (n_in, n_point) and saved as the forward pass left them, dy (n_out, n_point),
+///   dx (n_in, n_point), scratch (2 * n_hidden, n_point); dx.data null: dx is not computed
+/// Tiles do not overlap. If the forward pass added its result to y, dy is also the gradient of the
+/// earlier contents of y. Does not allocate.
+/// Calls activate_backward(), linear_backward(), linear_gradient(), with their rounding and error
+/// bounds.
 template <class T>
 void residual_mlp_backward(const Queue& queue, const ResidualMlp<T>& mlp, Tile<const T> x,
                            Tile<const T> saved, Tile<const T> dy,

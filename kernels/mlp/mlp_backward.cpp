@@ -11,7 +11,7 @@ void residual_mlp_backward(const Queue& queue, const ResidualMlp<T>& mlp, Tile<c
     const auto& layers = mlp.layers;
     const size_t last = layers.size() - 1;
     const Tile<const T> none;
-    Tile<const T> sum_gradient = dy;  // of the layer at hand, before its activation
+    Tile<const T> sum_gradient = dy;  // of the current layer, before its activation
     Tile<const T> result_gradient = dy;
     if (last > 0) {
         Tile<T> da = channels(scratch, 0, mlp.n_hidden());

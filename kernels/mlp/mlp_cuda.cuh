@@ -4,9 +4,9 @@
 #include "kernels/device/products.cuh"
 #include "kernels/mlp/mlp_device.hpp"
 
-/// A chain of layers on points that stay in registers: no intermediate is ever stored. Weights come
-/// from shared memory, where all of a kernel's layers stay if they fit, or pass through two slots,
-/// the next slice on its way while one is used.
+/// A chain of layers on points that stay in registers: no intermediate is stored in memory. Weights
+/// are read from shared memory. All of a kernel's layers stay there if they fit; otherwise they
+/// pass through two slots, and the next slice is copied while one is used.
 namespace surrogate::kernels::cuda {
 
 __device__ inline float silu(float u) {
@@ -14,14 +14,14 @@ __device__ inline float silu(float u) {
     return u * fast_reciprocal(1.0F + fast_exp2(-log2e * u));
 }
 
-/// GELU in its tanh form. accurate: to float's precision by 2^x and a reciprocal; else by the
-/// chip's tanh, 2^-11.
+/// Returns GELU in its tanh form. accurate: to float's precision by 2^x and a reciprocal; else by
+/// the hardware tanh, 2^-11.
 template <bool accurate>
 __device__ inline float gelu_tanh(float u) {
     constexpr float root = 0.7978845608028654F;  // sqrt(2 / pi)
     const float w = u * (root + root * 0.044715F * (u * u));
     if constexpr (accurate) {
-        // (1 + tanh w) / 2 = 1 / (1 + e^(-2 w)). Where 2^x overflows the reciprocal is 0.
+        // (1 + tanh w) / 2 = 1 / (1 + e^(-2 w)). If 2^x overflows, the reciprocal is 0.
         return u * fast_reciprocal(1.0F + fast_exp2(-2 * 1.4426950408889634F * w));
     } else {
         const float half = 0.5F * u;
@@ -29,7 +29,7 @@ __device__ inline float gelu_tanh(float u) {
     }
 }
 
-/// value = function(value) for all of a warp's pieces.
+/// Applies value = function(value) to all of a warp's pieces.
 template <int n_tile, int n_group, class Function>
 __device__ inline void each(float (&values)[n_tile][n_group][4], const Function& function) {
 #pragma unroll
@@ -42,7 +42,7 @@ __device__ inline void each(float (&values)[n_tile][n_group][4], const Function&
     }
 }
 
-/// to += from
+/// Adds `from` to `to`.
 template <int n_tile, int n_group>
 __device__ inline void add(const float (&from)[n_tile][n_group][4],
                            float (&to)[n_tile][n_group][4]) {
@@ -56,15 +56,15 @@ __device__ inline void add(const float (&from)[n_tile][n_group][4],
     }
 }
 
-/// Slices of weights in the order a block uses them, for ever: all layers of `first`, all of
-/// `second`, again. Every thread of the block calls next() the same number of times.
+/// Slices of weights in the order in which a block uses them, cyclically: all layers of `first`,
+/// all of `second`, again. Every thread of the block calls next() the same number of times.
 template <int slice_bytes, int slices_of_layer>
 class WeightFeed {
 public:
     static constexpr int slices_per_layer = slices_of_layer;
 
-    /// shared: all slices if resident, else two. layer_bytes: from one layer to the next in memory.
-    /// Starts the first copies; ends with them under way.
+    /// shared: all slices if resident, else two. layer_bytes: stride between layers in memory.
+    /// Starts the first copies and does not wait for them.
     __device__ WeightFeed(unsigned char* shared, bool resident, int64_t layer_bytes,
                           const DeviceMlp& first, const DeviceMlp& second)
         : shared_(shared),
@@ -83,7 +83,7 @@ public:
         __syncthreads();
     }
 
-    /// The next slice, in shared memory.
+    /// Returns the next slice, in shared memory.
     __device__ const uint4* next() {
         const int slice = slice_;
         slice_ = slice + 1 == n_slice_ ? 0 : slice + 1;
@@ -91,12 +91,14 @@ public:
         const int used = parity_;
         parity_ ^= 1;
         wait_copies();
-        __syncthreads();  // the copies of all threads are there, and nobody reads the other slot
+        __syncthreads();  // the copies of all threads are complete, and the other slot is no longer
+                          // read
         fetch(slice_, parity_);
         return slot(used);
     }
 
-    /// Before the block ends: nothing may land in shared memory any more.
+    /// Waits for all copies. Call it before the block ends: no copy may arrive in shared memory
+    /// after that.
     __device__ void finish() { wait_copies(); }
 
 private:
@@ -122,8 +124,8 @@ private:
     int slice_ = 0, parity_ = 0;
 };
 
-/// x = chain(x) for n_tile tiles of 16 points, x (n_tile, n_group, 4) pieces of 16 x 8. All threads
-/// of the block take part.
+/// Computes x = chain(x) for n_tile tiles of 16 points, x (n_tile, n_group, 4) pieces of 16 x 8.
+/// All threads of the block take part.
 template <Operand operand, int n_tile, int n_group, class Feed>
 __device__ inline void run_chain(const DeviceMlp& mlp, int64_t layer_bytes, Feed& feed,
                                  float (&x)[n_tile][n_group][4]) {
@@ -156,19 +158,20 @@ __device__ inline void run_chain(const DeviceMlp& mlp, int64_t layer_bytes, Feed
             for (int tile = 0; tile < n_tile; ++tile)
                 P::layer_step(y[tile], rest[tile], &x[tile][step * pieces], weights, lane);
             weights += P::step_vectors(n_group);
-            // Loads of later steps stay behind this one: hoisted, they would not fit in registers.
+            // Loads of later steps must stay after this one: hoisted, they would not fit in
+            // registers.
             asm volatile("" ::: "memory");
         }
         if constexpr (operand == Operand::fp32) add(rest, y);
 
-        // One branch for all values, not one for each.
+        // One branch for all values instead of one branch per value.
         const bool has_activation = l + 1 < mlp.n_layer;
         if (has_activation && mlp.activation == Activation::silu) {
             each(y, [](float u) { return silu(u); });
         } else if (has_activation) {
             each(y, [](float u) { return gelu_tanh<operand == Operand::fp32>(u); });
         }
-        // 0 or 1: a product instead of a choice for each value.
+        // 0 or 1: a product instead of a selection per value.
         const float residual = (mlp.residual_mask >> l) & 1U ? 1.0F : 0.0F;
 #pragma unroll
         for (int tile = 0; tile < n_tile; ++tile) {

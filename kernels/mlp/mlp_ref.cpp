@@ -11,7 +11,7 @@ void add(Tile<const T> x, Tile<T> y) {
     }
 }
 
-/// Destination of layer j's sum and result; they may be one tile.
+/// Tiles to which layer j writes its sum and its result; they may be one tile.
 template <class T>
 struct Place {
     Tile<T> sum, result;

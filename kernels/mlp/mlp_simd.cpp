@@ -12,12 +12,12 @@ HWY_BEFORE_NAMESPACE();
 namespace surrogate::kernels::HWY_NAMESPACE {
 namespace {
 
-/// Destination of layer j's result and, unless null, of its sum.
+/// Tiles to which layer j writes its result and, unless null, its sum.
 struct Place {
     Tile<float> sum, result;
 };
 
-/// Activation and residual are added before a sum is stored.
+/// Computes the layers. Activation and residual are added before a sum is stored.
 template <class PlaceOf>
 void chain(const ResidualMlp<float>& mlp, Tile<const float> x, const PlaceOf& place_of,
            bool accumulate, Tile<float> y) {

@@ -5,7 +5,7 @@
 namespace surrogate::kernels::ref {
 namespace {
 
-/// y(c, i) *= x(c, i)
+/// Computes y(c, i) *= x(c, i).
 template <class T>
 void multiply(Tile<const T> x, Tile<T> y) {
     for (int64_t c = 0; c < x.shape[0]; ++c) {
@@ -13,7 +13,7 @@ void multiply(Tile<const T> x, Tile<T> y) {
     }
 }
 
-/// Channels first * n_hidden .. of a tile, as many points as x has.
+/// Returns channels first * n_hidden .. of a tile, with as many points as x has.
 template <class T>
 Tile<T> part(const SwiGlu<T>& mlp, Tile<T> tile, int64_t first, Tile<const T> x) {
     tile = channels(tile, first * mlp.n_hidden(), mlp.n_hidden());
@@ -21,7 +21,7 @@ Tile<T> part(const SwiGlu<T>& mlp, Tile<T> tile, int64_t first, Tile<const T> x)
     return tile;
 }
 
-/// u and w stay, or the product takes the place of u.
+/// Computes the product. u and w are kept, or the product overwrites u.
 template <class T>
 void chain(const SwiGlu<T>& mlp, Tile<const T> x, Tile<T> u, Tile<T> w, Tile<T> product,
            bool accumulate, Tile<T> y) {

@@ -12,7 +12,7 @@ HWY_BEFORE_NAMESPACE();
 namespace surrogate::kernels::HWY_NAMESPACE {
 namespace {
 
-/// The gate's sum, silu and product follow each block of rows of W1.
+/// Computes the gate's sum, silu and product after each block of rows of W1.
 void chain(const SwiGlu<float>& mlp, Tile<const float> x, Tile<float> u, Tile<float> w,
            Tile<float> product, bool accumulate, Tile<float> y) {
     const Tile<const float> before = accumulate ? Tile<const float>(y) : Tile<const float>{};

@@ -6,13 +6,14 @@
 
 namespace surrogate::kernels {
 
-/// Sums of one row of points for norms over points: sum[c] = sum_i x(c, i), square[c] = sum_i x(c,
-/// i)^2, in double, in an order that depends on the number of points alone.  x (n_channel, n_point)
-/// tile of any n_point; sum, square (n_channel) are overwritten.
+/// Computes sums of one row of points for norms over points: sum[c] = sum_i x(c, i), square[c] =
+/// sum_i x(c, i)^2, in double. The order of the sums depends on the number of points only.
+///   x  (n_channel, n_point) tile of any n_point
+///   sum, square  (n_channel), overwritten
 template <class T>
 void channel_moments(const Queue& queue, Tile<const T> x, double* sum, double* square);
 
-/// y(c, i) = x(c, i) * scale[c] + shift[c], rounded once; y may be x itself.
+/// Computes y(c, i) = x(c, i) * scale[c] + shift[c], rounded once; y may be x itself.
 template <class T>
 void scale_shift(const Queue& queue, const T* scale, const T* shift, Tile<const T> x, Tile<T> y);
 

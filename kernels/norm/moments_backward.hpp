@@ -6,27 +6,29 @@
 
 namespace surrogate::kernels {
 
-// Backward of norms over points (channel_moments, scale_shift). With r = 1 / sqrt(var + eps) and h
-// = (x - mean) r:
+// Backward pass of norms over points (channel_moments, scale_shift). With r = 1 / sqrt(var + eps)
+// and h = (x - mean) r:
 //   dweight = sum_i dy h,  dbias = sum_i dy,  dx = r weight (dy - mean(dy) - h mean(dy h))
 
-/// Contributions of a row of points to the sums: sum[c] = sum_i dy(c, i), product[c] = sum_i dy(c,
-/// i) x(c, i), in double, in the order of channel_moments().  x, dy (n_channel, n_point) tiles of
-///                                                            any
-/// n_point; sum, product (n_channel) are overwritten.
+/// Computes the contributions of a row of points to the sums: sum[c] = sum_i dy(c, i), product[c] =
+/// sum_i dy(c, i) x(c, i), in double, in the order of channel_moments().
+///   x, dy  (n_channel, n_point) tiles of any n_point
+///   sum, product  (n_channel), overwritten
 template <class T>
 void channel_products(const Queue& queue, Tile<const T> x, Tile<const T> dy, double* sum,
                       double* product);
 
-/// Coefficients of a channel in backward: dx = scale dy - slope (x - mean) - shift, which is the
-/// formula above with scale = r weight, slope = scale r mean(dy h), shift = scale mean(dy).
+/// Coefficients of a channel in the backward pass: dx = scale dy - slope (x - mean) - shift, which
+/// is the formula above with scale = r weight, slope = scale r mean(dy h), shift = scale mean(dy).
 template <class T>
 struct ChannelSlope {
     T scale = 0, mean = 0, slope = 0, shift = 0;
 };
 
-/// dx(c, i) [+]= scale dy(c, i) - slope (x(c, i) - mean) - shift; dx may be dy itself unless it
-/// accumulates.  of (n_channel); x, dy, dx (n_channel, n_point) tiles of any n_point
+/// Computes dx(c, i) [+]= scale dy(c, i) - slope (x(c, i) - mean) - shift; dx may be dy itself
+/// unless it accumulates.
+///   of  (n_channel)
+///   x, dy, dx  (n_channel, n_point) tiles of any n_point
 template <class T>
 void combine_slopes(const Queue& queue, const ChannelSlope<T>* of, Tile<const T> x,
                     Tile<const T> dy, bool accumulate, Tile<T> dx);

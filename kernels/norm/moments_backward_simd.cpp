@@ -19,12 +19,14 @@ using HalfTag = hn::Rebind<float, WideTag>;
 constexpr int wide_width = static_cast<int>(HWY_LANES(double));
 constexpr int n_part = static_cast<int>(lane_count) / wide_width;
 
-/// Sums of the points i = 0, 16, 32, .., of 1, 17, 33, .. and so on, as in channel_moments().
+/// Partial sums over the points i = 0, 16, 32, .., over 1, 17, 33, .. and so on, as in
+/// channel_moments().
 struct Parts {
     Wide sum[n_part], product[n_part];
 };
 
-/// Products of floats are exact in double: fused or not is the same number.
+/// Adds one group. Products of floats are exact in double, so fused and separate operations give
+/// the same number.
 HWY_INLINE void add_group(const float* x, const float* dy, Parts& parts) {
 #pragma GCC unroll 16
     for (int j = 0; j < n_part; ++j) {
@@ -35,7 +37,7 @@ HWY_INLINE void add_group(const float* x, const float* dy, Parts& parts) {
     }
 }
 
-/// Neighbours, then pairs of neighbours, and so on.
+/// Joins neighbors, then pairs of neighbors, and so on.
 double join(const Wide (&part)[n_part]) {
     alignas(64) double value[lane_count];
     for (int j = 0; j < n_part; ++j) hn::StoreU(part[j], WideTag(), value + j * wide_width);

@@ -11,8 +11,8 @@ enum class NormKind {
     rms,    ///< x / sqrt(mean(x^2) + eps) * weight
 };
 
-/// Normalisation over channels. weight, bias (n_channel); bias is null for rms. Memory belongs to
-/// the caller.
+/// Normalization over channels. weight, bias (n_channel); bias is null for rms. The caller owns the
+/// memory.
 template <class T>
 struct Norm {
     NormKind kind = NormKind::layer;
@@ -21,28 +21,30 @@ struct Norm {
     const T* bias = nullptr;
 };
 
-/// Each point of x over its channels. x, y (n_channel, n_point) tiles; y may be x itself, no other
-/// overlap. Sums over channels run in their order, in float for float: the same bits on every
-/// vector level. Source: Ba et al., arXiv:1607.06450; Zhang and Sennrich, arXiv:1910.07467.
+/// Normalizes each point of x over its channels. x, y (n_channel, n_point) tiles; y may be x
+/// itself, no other overlap. Sums over channels are in order, in float for float, and bitwise
+/// identical on every SIMD instruction set. Source: Ba et al., arXiv:1607.06450; Zhang and
+/// Sennrich, arXiv:1910.07467.
 template <class T>
 void normalise(const Queue& queue, const Norm<T>& norm, Tile<const T> x, Tile<T> y);
 
 /// Sums of the gradients of a norm's parameters, in double as in LinearGradient: weight, bias
-/// (n_channel); bias is null for rms. Memory belongs to the caller.
+/// (n_channel); bias is null for rms. The caller owns the memory.
 struct NormGradient {
     double* weight = nullptr;
     double* bias = nullptr;
 };
 
-/// With r = 1 / sqrt(var + eps), h = (x - mean) r, g(c) = dy(c) weight(c) at each point, and means
-/// over channels (for rms, mean of x^2 for var, and 0 for the means of x and g):
+/// Computes the gradients of a norm. With r = 1 / sqrt(var + eps), h = (x - mean) r, g(c) = dy(c)
+/// weight(c) at each point, and means over channels (for rms, mean of x^2 for var, and 0 for the
+/// means of x and g):
 ///   dx = r (g - mean(g) - h mean(g h)) [+ residual]
 ///   weight(c) += sum_i dy(c, i) h(c, i),  bias(c) += sum_i dy(c, i)
 ///   x, dy, residual, dx (n_channel, n_point) tiles, any n_point; residual.data null means none
-/// dx may be x, dy or residual itself; no other overlap. mean and r are computed again from x: that
-/// takes two passes over values in cache, and nothing need be saved. Gradients: tile_points points
-/// in lane_count partial sums of floats, then doubles; bits and order of calls as in
-/// linear_gradient().
+/// dx may be x, dy or residual itself; no other overlap. mean and r are recomputed from x: this
+/// takes two passes over values in cache, and nothing has to be saved. Gradients are summed over
+/// tile_points points in lane_count partial sums of floats, then in doubles; rounding and order of
+/// calls are as in linear_gradient().
 template <class T>
 void normalise_backward(const Queue& queue, const Norm<T>& norm, Tile<const T> x, Tile<const T> dy,
                         Tile<const T> residual, Tile<T> dx, const NormGradient& gradient);

@@ -19,7 +19,8 @@ struct Points {
     float mean[tile_points], scale[tile_points], mean_g[tile_points], slope[tile_points];
 };
 
-/// One vector of points; x and dy point at channel 0. Channels in order.
+/// Computes the statistics of one vector of points; x and dy point at channel 0. Channels are in
+/// order.
 HWY_INLINE void read_points(const Norm<float>& norm, Tile<const float> x, Tile<const float> dy,
                             int64_t i, Points& points) {
     const int64_t n_channel = x.shape[0];
@@ -46,7 +47,7 @@ HWY_INLINE void read_points(const Norm<float>& norm, Tile<const float> x, Tile<c
     store(hn::Mul(hn::Mul(sum_gh, inverse_count), scale), points.slope + i);
 }
 
-/// dx of one channel, and its sums of dy h and of dy.
+/// Computes dx of one channel, and its sums of dy h and of dy.
 HWY_INLINE void write_channel(const float* x, const float* dy, float weight, const float* residual,
                               const Points& points, int64_t n_point, float* dx, PointSum& sum_h,
                               PointSum& sum) {

@@ -4,18 +4,18 @@
 #include "kernels/device/cuda.cuh"
 #include "kernels/norm/norm_device.hpp"
 
-/// Normalisation of points in registers: x (n_group, 4) pieces of 16 points x 8 channels, lane 4 g
+/// Normalization of points in registers: x (n_group, 4) pieces of 16 points x 8 channels, lane 4 g
 /// + t has points g and g + 8, channels 2t and 2t + 1 of each group.
 namespace surrogate::kernels::cuda {
 
-/// The sum over the four lanes of a point.
+/// Returns the sum over the four lanes of a point.
 __device__ inline float sum_of_quad(float value) {
     value += __shfl_xor_sync(0xffffffffU, value, 1);
     return value + __shfl_xor_sync(0xffffffffU, value, 2);
 }
 
-/// Which of a lane's channels count: bit 2 group + i. n_dim of every n_padded channels, the first
-/// n_channel / n_dim heads.
+/// Returns a mask of the lane's channels that are in the norm: bit 2 group + i. n_dim of every
+/// n_padded channels, the first n_channel / n_dim heads.
 __device__ inline uint32_t channel_mask(int n_group, int t, int n_dim, int n_padded,
                                         int n_channel) {
     uint32_t mask = 0;
@@ -29,7 +29,7 @@ __device__ inline uint32_t channel_mask(int n_group, int t, int n_dim, int n_pad
     return mask;
 }
 
-/// x = norm(x) over the n_channel channels of `mask`.
+/// Computes x = norm(x) over the n_channel channels of `mask`.
 template <int n_group>
 __device__ inline void normalise(const DeviceNorm& norm, uint32_t mask, int n_channel,
                                  float (&x)[n_group][4]) {
@@ -69,8 +69,8 @@ __device__ inline void normalise(const DeviceNorm& norm, uint32_t mask, int n_ch
     }
 }
 
-/// Sums of a quad's values over the groups of each head, for heads of n_padded channels: 4, or a
-/// power of two from 8.
+/// Sums a quad's values over the groups of each head, for heads of n_padded channels: 4, or a power
+/// of two from 8.
 template <int n_group>
 __device__ inline void sum_heads(int n_padded, float (&value)[n_group]) {
 #pragma unroll
@@ -90,7 +90,7 @@ __device__ inline void sum_heads(int n_padded, float (&value)[n_group]) {
     }
 }
 
-/// x = norm(x) over the n_dim channels of each head.
+/// Computes x = norm(x) over the n_dim channels of each head.
 template <int n_group>
 __device__ inline void normalise_heads(const DeviceNorm& norm, uint32_t mask, int n_dim,
                                        int n_padded, float (&x)[n_group][4]) {

@@ -5,8 +5,8 @@
 
 namespace surrogate::kernels {
 
-/// A normalisation (norm.hpp) for a device: weight, bias (width) in device memory, zero in channels
-/// that do not count. weight null: no norm at all; bias null: none.
+/// A normalization (norm.hpp) for a device: weight, bias (width) in device memory, zero in channels
+/// that are padding. weight null: no norm at all; bias null: no bias.
 struct DeviceNorm {
     NormKind kind = NormKind::layer;
     float eps = 1e-5F;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A row belongs to as many lanes of a warp as it has channels, up to 32 of them.
+// A row is processed by as many lanes of a warp as it has channels, up to 32 lanes.
 #include "kernels/device/launch.cuh"
 #include "kernels/norm/row_norm_device.hpp"
 
@@ -8,7 +8,7 @@ namespace {
 
 constexpr int n_thread = 128;
 
-/// The least power of two that holds n, up to `most`.
+/// Returns the smallest power of two that is at least n, up to `most`.
 int lanes_for(int64_t n, int most) {
     int lanes = 1;
     while (lanes < n && lanes < most) lanes *= 2;
@@ -21,7 +21,8 @@ __device__ float sum_of_lanes(float value, int n_lane) {
     return value;
 }
 
-/// One row, by the lanes that share it; lanes of rows that do not exist take part in the sums.
+/// One row, processed by the lanes that share it; lanes of rows that do not exist take part in the
+/// sums.
 struct Row {
     const RowNormArgs& args;
     int n_lane, lane;
@@ -92,7 +93,8 @@ __global__ void __launch_bounds__(n_thread)
     }
 }
 
-/// A block takes a part, and `n_column` channels of it; threads of one channel take rows in turn.
+/// Processes one part, and `n_column` channels of it, per block; threads of one channel process
+/// rows in turn.
 __global__ void __launch_bounds__(n_thread)
     row_norm_gradient_kernel(const RowNormGradientArgs args, int n_column) {
     __shared__ float sums[2][n_thread];

@@ -7,8 +7,8 @@
 namespace surrogate::kernels::sequoia::ref {
 namespace {
 
-/// A query of one head, the gradient of its result, and where its own gradient is added up: each at
-/// its first channel.
+/// A query of one head, the gradient of its result, and the target of its own gradient, each at its
+/// first channel.
 template <class T>
 struct Query {
     const T* q;
@@ -26,7 +26,7 @@ Query<T> query_of(const Heads& heads, int64_t h, int64_t i, Tile<const T> q, Til
             &dq(h * heads.n_key_dim, i), dq.stride[0]};
 }
 
-/// A key of one head, its value, and their gradients: each at its first channel.
+/// A key of one head, its value, and their gradients, each at its first channel.
 template <class T>
 struct Key {
     const T *k, *v;
@@ -50,7 +50,7 @@ Key<T> key_of(const Heads& heads, int64_t h, const Node<T>& node, const NodeGrad
             to.k + c * to.row,     to.v + o * to.row,     to.row,   to.row};
 }
 
-/// One softmax with n weights; key(j) is its key j.
+/// Adds the gradients of one softmax with n weights; key(j) is its key j.
 template <class T>
 void add_gradients(const Heads& heads, const Query<T>& query, int64_t n, const T* weights,
                    const auto& key) {

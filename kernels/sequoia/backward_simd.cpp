@@ -15,7 +15,7 @@ HWY_BEFORE_NAMESPACE();
 namespace surrogate::kernels::sequoia::HWY_NAMESPACE {
 namespace {
 
-/// The first `count` lanes of a register block are added to to(r, lane), each row at its distance.
+/// Adds the first `count` lanes of a register block to to(r, lane), each row at its own stride.
 template <int n_row>
 HWY_INLINE void add_block(const Sums<n_row>& sum, int64_t count, float* to, int64_t to_row) {
     for (int r = 0; r < n_row; ++r, to += to_row) {
@@ -30,7 +30,7 @@ HWY_INLINE void add_block(const Sums<n_row>& sum, int64_t count, float* to, int6
     }
 }
 
-/// to(c, lane) += sum_i factor(i, lane) x(c, i) for n columns of x and `count` lanes.
+/// Adds to(c, lane) += sum_i factor(i, lane) x(c, i) for n columns of x and `count` lanes.
 HWY_NOINLINE void add_products(Rows x, int64_t n, const float* factor, int64_t factor_row,
                                int64_t count, float* to, int64_t to_row) {
     for_channel_blocks(x.n_dim, [&](int64_t c, auto n_row) HWY_ATTR {
@@ -42,7 +42,8 @@ HWY_NOINLINE void add_products(Rows x, int64_t n, const float* factor, int64_t f
     });
 }
 
-/// The same onto columns elsewhere, each of its own: place(lane) is that of channel 0.
+/// Adds the same products to separate columns: place(lane) is the address of channel 0 of a lane's
+/// column.
 template <class Place>
 HWY_INLINE void scatter_products(Rows x, int64_t n, const float* factor, int64_t factor_row,
                                  int64_t count, const Place& place) {
@@ -62,7 +63,7 @@ HWY_INLINE void scatter_products(Rows x, int64_t n, const float* factor, int64_t
     });
 }
 
-/// Slopes <g_i, v_j> (n, lane_count) of one softmax become ds_ij.
+/// Replaces the products <g_i, v_j> (n, lane_count) of one softmax by ds_ij.
 HWY_NOINLINE void differentiate(int64_t n, const float* weights, float* slopes) {
     for (int64_t j = 0; j < lane_count; j += width) {
         Vector delta = broadcast(0.0f);
@@ -75,7 +76,7 @@ HWY_NOINLINE void differentiate(int64_t n, const float* weights, float* slopes) 
     }
 }
 
-/// (n, lane_count) becomes (lane_count, to_row); columns n and later are 0.
+/// Transposes (n, lane_count) to (lane_count, to_row); columns n and later are 0.
 void transpose(int64_t n, const float* from, int64_t to_row, float* to) {
     for (int64_t i = 0; i < lane_count; ++i) {
         for (int64_t j = 0; j < n; ++j) to[i * to_row + j] = from[j * lane_count + i];
@@ -83,10 +84,11 @@ void transpose(int64_t n, const float* from, int64_t to_row, float* to) {
     }
 }
 
-/// Destination of the gradients of one head and group, at the first channel of the head.
+/// Targets of the gradients of one head and group, at the first channel of the head.
 struct Gradients {
     const NodeGradient<float>* ancestors;  ///< (n_ancestor), at channel 0
-    float *dq, *dk, *dv;                   ///< at the first query, at the first sibling
+    /// Gradients dq at the first query, dk and dv at the first sibling.
+    float *dq, *dk, *dv;
     int64_t dq_row, dk_row, dv_row;
 };
 
@@ -96,7 +98,7 @@ struct Matrices {
     float *weights_t, *slopes_t;  ///< (lane_count, row)
 };
 
-/// Up to lane_count queries and all their keys; q and g have whole vectors.
+/// Adds the gradients of up to lane_count queries and all their keys; q and g have whole vectors.
 void add_lanes(Rows q, Rows g, int64_t n_query, const Group& group, const Matrices& m,
                const Gradients& to) {
     const int64_t n_ancestor = group.n_ancestor, count = group.count;
@@ -107,7 +109,7 @@ void add_lanes(Rows q, Rows g, int64_t n_query, const Group& group, const Matric
     differentiate(n_ancestor, m.weights, m.slopes);
     differentiate(count, m.weights + n_ancestor * lane_count, siblings);
 
-    // Queries: lanes are queries, sums run over keys.
+    // Gradients of queries: lanes are queries, sums run over keys.
     for_channel_blocks(q.n_dim, [&](int64_t c, auto n_row) HWY_ATTR {
         Sums<decltype(n_row)::value> sum;
         sum.clear();
@@ -121,7 +123,7 @@ void add_lanes(Rows q, Rows g, int64_t n_query, const Group& group, const Matric
         add_block(sum, n_query, to.dq + c * to.dq_row, to.dq_row);
     });
 
-    // Keys: lanes are keys, sums run over queries.
+    // Gradients of keys: lanes are keys, sums run over queries.
     for (int64_t j = 0; j < n_ancestor; j += lane_count) {
         const int64_t n = std::min(lane_count, n_ancestor - j);
         transpose(n, m.weights + j * lane_count, lane_count, m.weights_t);

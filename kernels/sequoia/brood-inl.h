@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Softmax attention of parents to their own children, which stand side by side in lanes: the pieces
-// that forward and backward share, compiled once per vector level.
+// Softmax attention of parents to their own children, which are side by side in lanes: functions
+// that the forward and the backward pass share. This file is compiled once per SIMD instruction
+// set.
 #if defined(SURROGATE_SEQUOIA_BROOD_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef SURROGATE_SEQUOIA_BROOD_INL_H_
 #undef SURROGATE_SEQUOIA_BROOD_INL_H_
@@ -20,8 +21,9 @@ namespace {
 namespace hn = hwy::HWY_NAMESPACE;
 using namespace surrogate::kernels::HWY_NAMESPACE;
 
-/// <a, x_j> of n chunks of lane_count columns of x, from `chunk` on: column p of `a` goes with the
-/// chunks p * n_own .. of x. Sums are independent and hide the latency of each other.
+/// Computes <a, x_j> of n chunks of lane_count columns of x, from `chunk` on: column p of `a` is
+/// multiplied with the chunks p * n_own .. of x. Sums are independent and hide the latency of each
+/// other.
 template <int n>
 HWY_NOINLINE void multiply_chunks(Rows a, Rows x, int64_t n_own, int64_t chunk, float* products) {
     Vector sum[n][n_part];
@@ -50,7 +52,7 @@ HWY_NOINLINE void multiply_chunks(Rows a, Rows x, int64_t n_own, int64_t chunk, 
     }
 }
 
-/// The same for n_parent columns of `a`: products (n_parent, n_own, lane_count).
+/// Computes the products of n_parent columns of `a`: products (n_parent, n_own, lane_count).
 HWY_INLINE void multiply_children(Rows a, Rows x, int64_t n_own, int64_t n_parent,
                                   float* products) {
     const int64_t n_chunk = n_parent * n_own;
@@ -59,9 +61,9 @@ HWY_INLINE void multiply_children(Rows a, Rows x, int64_t n_own, int64_t n_paren
     for (; chunk < n_chunk; ++chunk) multiply_chunks<1>(a, x, n_own, chunk, products);
 }
 
-/// Scores of one parent's `count` children, in n_own chunks, become weights whose sum is 1, and 0
-/// in lanes without a child. The last child's score grows by `bonus`. A NaN or an infinity gives
-/// NaN.
+/// Replaces the scores of one parent's `count` children, in n_own chunks, by weights with sum 1,
+/// and by 0 in lanes without a child. `bonus` is added to the last child's score. A NaN or an
+/// infinity gives NaN.
 HWY_NOINLINE void weigh_children(int64_t n_own, int64_t count, float bonus, float* scores) {
     const int64_t n = n_own * lane_count;
     scores[count - 1] += bonus;
@@ -85,7 +87,7 @@ HWY_NOINLINE void weigh_children(int64_t n_own, int64_t count, float bonus, floa
     for (int64_t i = 0; i < n; i += width) store(hn::Mul(load(scores + i), inverse), scores + i);
 }
 
-/// weight(j) x(j) of n_own chunks of one channel.
+/// Returns weight(j) x(j) of n_own chunks of one channel.
 HWY_INLINE Lanes weighted(int64_t n_own, const float* weights, const float* x) {
     Lanes sum;
 #pragma GCC unroll 16

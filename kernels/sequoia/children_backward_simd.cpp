@@ -16,7 +16,7 @@ HWY_BEFORE_NAMESPACE();
 namespace surrogate::kernels::sequoia::HWY_NAMESPACE {
 namespace {
 
-/// Slopes <g, v_j> of one parent become ds_j.
+/// Replaces the products <g, v_j> of one parent by ds_j.
 void differentiate(int64_t n_own, const float* weights, float* slopes) {
     const float delta = join_lanes(weighted(n_own, weights, slopes));
     const Vector log_2 = broadcast(std::numbers::ln2_v<float>);
@@ -26,7 +26,7 @@ void differentiate(int64_t n_own, const float* weights, float* slopes) {
     }
 }
 
-/// to(c, j) += factor(j) x(c) for `count` columns j.
+/// Adds to(c, j) += factor(j) x(c) for `count` columns j.
 void add_outer(Rows x, const float* factor, int64_t count, float* to, int64_t to_row) {
     for (int64_t c = 0; c < x.n_dim; ++c, to += to_row) {
         const float value = x.data[c * x.row];

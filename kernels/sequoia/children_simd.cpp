@@ -15,8 +15,8 @@ HWY_BEFORE_NAMESPACE();
 namespace surrogate::kernels::sequoia::HWY_NAMESPACE {
 namespace {
 
-/// n_parent parents, each with n_own chunks of columns, the first `count` of which are its
-/// children.
+/// Processes n_parent parents, each with n_own chunks of columns, the first `count` of which are
+/// its children.
 void attend_broods(Rows q, Rows k, Rows v, int64_t n_own, int64_t count, float bonus,
                    int64_t n_parent, float* weights, float* y, int64_t y_row) {
     multiply_children(q, k, n_own, n_parent, weights);
@@ -32,7 +32,7 @@ void attend_children(const Heads& heads, int64_t k_branch, int64_t n_last, Tile<
     const int64_t d = heads.n_key_dim, e = heads.n_value_dim, n_child = k.shape[1];
     const int64_t n_padded = round_up(k_branch, lane_count), n_own = n_padded / lane_count;
     float *keys = scratch, *values = keys + d * n_padded, *weights = values + e * n_padded;
-    // Whole chunks are read where they lie, others from a copy.
+    // Whole chunks are read in place, others from a copy.
     const int64_t n_whole = k_branch == n_padded ? n_child / k_branch : 0;
     for (int64_t h = 0; h < heads.n_head; ++h) {
         const Rows of_q = rows_of(q, h, d), of_k = rows_of(k, h, d), of_v = rows_of(v, h, e);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A group of siblings and what it attends to: what forward and backward share, compiled once per
-// vector level.
+// A group of siblings and the nodes that it attends to: functions that the forward and the backward
+// pass share. This file is compiled once per SIMD instruction set.
 #if defined(SURROGATE_SEQUOIA_GROUP_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef SURROGATE_SEQUOIA_GROUP_INL_H_
 #undef SURROGATE_SEQUOIA_GROUP_INL_H_
@@ -18,8 +18,8 @@ HWY_BEFORE_NAMESPACE();
 namespace surrogate::kernels::sequoia::HWY_NAMESPACE {
 namespace {
 
-/// Keys and values of the queries of one group, for one head: its ancestors and `count` siblings,
-/// the last of which adds `bonus` to its score.
+/// Keys of the queries of one group in one head: its ancestors and `count` siblings. `bonus` is
+/// added to the score of the last sibling.
 struct Group {
     const Node<float>* ancestors;  ///< (n_ancestor)
     int64_t n_ancestor;
@@ -30,7 +30,8 @@ struct Group {
     float bonus;
 };
 
-/// <x_lane, y_a> of all ancestors, with y_a a key (at channel `channel` of Node::k) or a value.
+/// Computes <x_lane, y_a> of all ancestors, with y_a a key (at channel `channel` of Node::k) or a
+/// value.
 HWY_INLINE void multiply_ancestors(Rows x, const Group& group, const float* Node<float>::*y,
                                    int64_t channel, float* products) {
     for (int64_t a = 0; a < group.n_ancestor;) {
@@ -56,8 +57,8 @@ HWY_INLINE void multiply_ancestors(Rows x, const Group& group, const float* Node
     }
 }
 
-/// Weights of lane_count queries: (n_ancestor + count, lane_count), those of each softmax add up to
-/// 1.
+/// Computes the weights of lane_count queries: (n_ancestor + count, lane_count); the weights of
+/// each softmax add up to 1.
 HWY_INLINE void weigh_group(Rows q, const Group& group, float* weights) {
     multiply_ancestors(q, group, &Node<float>::k, group.key_channel, weights);
     if (group.n_ancestor > 0) weigh(group.n_ancestor, weights);

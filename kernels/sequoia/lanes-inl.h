@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Softmax attention of some queries of one head, side by side in lanes, to keys that all of them
-// share: the pieces of the family, compiled once per vector level.
+// share. This file is compiled once per SIMD instruction set.
 #if defined(SURROGATE_SEQUOIA_LANES_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef SURROGATE_SEQUOIA_LANES_INL_H_
 #undef SURROGATE_SEQUOIA_LANES_INL_H_
@@ -18,10 +18,11 @@ namespace {
 namespace hn = hwy::HWY_NAMESPACE;
 using namespace surrogate::kernels::HWY_NAMESPACE;
 
-/// Vectors of queries that go together: lane_count lanes at every level.
+/// Number of vectors of queries that are processed together: lane_count lanes on every instruction
+/// set.
 constexpr int n_vector = static_cast<int>(lane_count / width);
 
-/// S(j, lane) of n_key columns k.
+/// Computes S(j, lane) of n_key columns k.
 template <int n_key>
 HWY_NOINLINE void score_block(Rows q, const float* k, int64_t k_row, float* scores) {
     Vector sum[n_key][n_vector];
@@ -50,8 +51,8 @@ HWY_NOINLINE void score_block(Rows q, const float* k, int64_t k_row, float* scor
     }
 }
 
-/// S(j, lane) of n_key columns. Blocks as large as registers allow: 16 of 32 at AVX-512, 6 x 2 of
-/// 16 at AVX2.
+/// Computes S(j, lane) of n_key columns. Blocks are as large as registers allow: 16 of 32 with
+/// AVX-512, 6 x 2 of 16 with AVX2.
 HWY_INLINE void score_columns(Rows q, const float* k, int64_t k_row, int64_t n_key, float* scores) {
     constexpr int n_most = width == 16 ? 16 : width == 8 ? 6 : 4;
     int64_t j = 0;
@@ -64,8 +65,8 @@ HWY_INLINE void score_columns(Rows q, const float* k, int64_t k_row, int64_t n_k
     for (; j < n_key; ++j) score_block<1>(q, k + j, k_row, scores + j * lane_count);
 }
 
-/// <x_lane, y_a> of n columns elsewhere: column a at y(a), its channels at distance row(a). All in
-/// one loop: a single sum would wait for itself.
+/// Computes <x_lane, y_a> of n separate columns: column a is at y(a), its channels have stride
+/// row(a). All sums are in one loop, because a single sum would wait for its own results.
 template <int n>
 HWY_NOINLINE void multiply_nodes(Rows x, const float* const* y, const int64_t* row,
                                  float* products) {
@@ -97,8 +98,8 @@ HWY_NOINLINE void multiply_nodes(Rows x, const float* const* y, const int64_t* r
     }
 }
 
-/// Scores become weights whose sum is 1, in each lane. A NaN or an infinity gives NaN: the
-/// exponential alone would not carry every NaN on (flare.md).
+/// Replaces scores by weights with sum 1, in each lane. A NaN or an infinity gives NaN: the
+/// exponential alone would not propagate every NaN (flare.md).
 HWY_NOINLINE void weigh(int64_t n_key, float* scores) {
     alignas(64) float maximum[lane_count], sum[lane_count];
     Vector taint[n_vector];
@@ -107,7 +108,7 @@ HWY_NOINLINE void weigh(int64_t n_key, float* scores) {
         taint[j] = broadcast(0.0f);
         for (int64_t i = 0; i < n_key; ++i) {
             const Vector score = load(scores + i * lane_count + j * width);
-            largest = at_least(score, largest);  // NaN is no maximum
+            largest = at_least(score, largest);  // NaN is not a maximum
             taint[j] = mul_add(score, broadcast(0.0f), taint[j]);
         }
         store(tame_huge_scores(largest, n_key, lane_count, scores + j * width),
@@ -124,7 +125,7 @@ HWY_NOINLINE void weigh(int64_t n_key, float* scores) {
     }
 }
 
-/// Accumulators of a register block: n_row channels x n_vector vectors of lanes.
+/// Sums of a register block: n_row channels x n_vector vectors of lanes.
 template <int n_row>
 struct Sums {
     Vector at[n_row][n_vector];
@@ -143,12 +144,13 @@ struct Sums {
             for (int j = 0; j < n_vector; ++j) store(at[r][j], place + r * lane_count + j * width);
         }
     }
-    /// at(r, lane) += weight(lane) x(r), with x(r) at x[r * row].
+    /// Adds at(r, lane) += weight(lane) x(r), with x(r) at x[r * row].
     HWY_INLINE void add(const float* weight, const float* x, int64_t row) {
         Vector w[n_vector];
 #pragma GCC unroll 2
         for (int j = 0; j < n_vector; ++j) w[j] = load(weight + j * width);
-        const float* x_3 = x + 3 * row;  // few pointers, or the compiler keeps one a channel
+        const float* x_3 = x + 3 * row;  // few pointers; otherwise the compiler keeps one per
+                                         // channel
         const float* x_6 = x + 6 * row;
 #pragma GCC unroll 8
         for (int r = 0; r < n_row; ++r) {
@@ -160,10 +162,11 @@ struct Sums {
     }
 };
 
-/// Channels that go together: 8 x 1 sums hide the latency of AVX-512, 6 x 2 fill AVX2's registers.
+/// Number of channels that are processed together: 8 x 1 sums hide the latency of AVX-512, 6 x 2
+/// fill AVX2's registers.
 constexpr int n_channel_block = width == 16 ? 8 : width == 8 ? 6 : 2;
 
-/// Calls body(c, n) for blocks of n channels, n a constant.
+/// Calls body(c, n) for blocks of n channels, n a compile-time constant.
 template <class Body>
 HWY_INLINE void for_channel_blocks(int64_t n_channel, const Body& body) {
     int64_t c = 0;

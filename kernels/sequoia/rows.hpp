@@ -7,7 +7,7 @@
 
 namespace surrogate::kernels::sequoia {
 
-/// Rows of channels, the columns of which have one distance.
+/// Rows of channels whose columns all have one stride.
 struct Rows {
     const float* data;
     int64_t row, n_dim;
@@ -19,7 +19,7 @@ inline Rows rows_of(Tile<const float> tile, int64_t head, int64_t n_dim) {
     return {tile.data + head * n_dim * tile.stride[0], tile.stride[0], n_dim};
 }
 
-/// Some columns in memory of our own, where rows have whole vectors: the rest is 0.
+/// Copies some columns to separate memory whose rows have whole vectors: the rest is 0.
 inline void copy_columns(Rows from, int64_t count, int64_t to_row, float* to) {
     for (int64_t c = 0; c < from.n_dim; ++c) {
         for (int64_t i = 0; i < count; ++i) to[c * to_row + i] = from.data[c * from.row + i];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Attention on a tree: a warp takes one head of a tile of 16 rows; its keys come 16 at a time, from
-// its own tile or gathered row by row. Sums over keys stay in registers.
+// Attention on a tree. A warp processes one head of a tile of 16 rows. Keys are read 16 at a time,
+// from its own tile or gathered row by row. Sums over keys stay in registers.
 #include <limits>
 #include <type_traits>
 
@@ -12,20 +12,20 @@
 namespace surrogate::kernels::sequoia::cuda {
 namespace {
 
-constexpr int n_warp = 4;  // of a block
+constexpr int n_warp = 4;  // per block
 constexpr int most_groups = static_cast<int>(largest_head / 8);
 
-/// One head of rows of operands, read by a warp.
+/// Operations of a warp on one head of rows of operands.
 template <Operand operand>
 struct Head {
     using P = Products<operand>;
     using Piece = typename P::Piece;
-    /// Elements of one row of a piece that a lane holds.
+    /// Data of one row of a piece in a lane.
     using Half = std::conditional_t<is_wide(operand), uint2, uint32_t>;
 
     const TreeOperands& nodes;
     int lane, g, t;
-    int n_group;                // of the head
+    int n_group;                // per head
     int64_t query, key, value;  // first groups
 
     __device__ Head(const TreeOperands& nodes_, int head)
@@ -38,7 +38,7 @@ struct Head {
           key(query + static_cast<int64_t>(nodes_.n_head) * n_group),
           value(key + static_cast<int64_t>(nodes_.n_head) * n_group) {}
 
-    /// Offsets of a lane's halves of two rows in group 0; -1: no such row.
+    /// Offsets of a lane's halves of two rows in group 0; -1: the row does not exist.
     struct Rows {
         int64_t first, second;
     };
@@ -47,8 +47,8 @@ struct Head {
         const int64_t r = row % tile_rows;
         return (row / tile_rows * nodes.n_group * 32 + r % 8 * 4 + t) * 2 + r / 8;
     }
-    /// Returns the offsets of the rows that the lane holds: g and g + 8 of 16 given by row_at(0 ..
-    /// 15).
+    /// Returns the offsets of the rows that the lane holds: g and g + 8 of 16 rows given by
+    /// row_at(0 .. 15).
     template <class RowAt>
     __device__ Rows rows(const RowAt& row_at) const {
         return {place(row_at(g)), place(row_at(g + 8))};
@@ -66,8 +66,8 @@ struct Head {
         }
     }
 
-    /// Scores of 16 rows and 16 keys: s[0] of keys 0 .. 7, s[1] of 8 .. 15; hidden pairs -infinity.
-    /// weight(row, key): what to add to a score, -infinity to hide it.
+    /// Computes the scores of 16 rows and 16 keys: s[0] of keys 0 .. 7, s[1] of 8 .. 15; hidden
+    /// pairs get -infinity. weight(row, key) is added to a score; -infinity hides it.
     template <class Weight>
     __device__ void score(const Rows& queries, const Rows& keys, const Weight& weight,
                           float (&s)[2][4]) const {
@@ -87,8 +87,8 @@ struct Head {
 
     static constexpr float infinity = std::numeric_limits<float>::infinity();
 
-    /// y (16 rows, head) += softmax of all keys, 16 at a time: keys(chunk) their rows,
-    /// weight(chunk, row, key). A row that sees no key adds 0.
+    /// Computes y (16 rows, head) += softmax of all keys, 16 at a time: keys(chunk) returns their
+    /// rows, weight(chunk, row, key) their weights. A row without visible keys adds 0.
     template <class Keys, class Weight>
     __device__ void attend(const Rows& queries, int n_chunk, const Keys& keys, const Weight& weight,
                            float (&y)[most_groups][4]) const {
@@ -130,7 +130,7 @@ struct Head {
         }
     }
 
-    /// 2^(score - maximum), 0 for what is hidden; NaN stays.
+    /// Returns 2^(score - maximum), 0 for hidden pairs; a NaN stays.
     __device__ static float power(float score, float maximum) {
         return score == -infinity ? 0.0F : fast_exp2(score - maximum);
     }
@@ -139,7 +139,7 @@ struct Head {
     }
 };
 
-/// This warp's tile and head; false if there is none.
+/// Finds this warp's tile and head; returns false if there is none.
 __device__ bool take_work(int64_t n_tile, int n_head, int64_t& tile, int& head) {
     const int64_t work =
         static_cast<int64_t>(blockIdx.x) * n_warp + static_cast<int64_t>(threadIdx.x) / 32;
@@ -222,7 +222,8 @@ __global__ void __launch_bounds__(32 * n_warp) attend_kernel(const AttendArgs ar
     }
 }
 
-/// The parents of a tile are its queries: at most half a tile, two children or more each.
+/// Processes a tile of parents, which are the queries: at most half a tile, with two children or
+/// more each.
 template <Operand operand>
 __global__ void __launch_bounds__(32 * n_warp) children_kernel(const ChildrenArgs args) {
     using Pass = Head<operand>;
@@ -252,7 +253,7 @@ __global__ void __launch_bounds__(32 * n_warp) children_kernel(const ChildrenArg
         },
         y);
 
-    // Parents are in rows 0 .. 7: this lane's is row g.
+    // Parents are in rows 0 .. 7: this lane's parent is row g.
     const bool has_children = node_in(args.children, width, tile, pass.g * k) >= 0;
     const int64_t row = pass.g * k < width && has_children ? parent_row(pass.g) : -1;
     if (row < 0) return;

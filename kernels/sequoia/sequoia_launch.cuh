@@ -4,17 +4,17 @@
 #include "kernels/device/launch.cuh"
 #include "kernels/sequoia/sequoia_device.hpp"
 
-/// Helpers of Sequoia's kernels: the node of a row, and the launches of each file.
+/// Shared by the kernels of Sequoia: the mapping of rows to nodes, and the launches of each file.
 namespace surrogate::kernels::sequoia::cuda {
 
 using namespace surrogate::kernels::cuda;
 
-/// Nodes of a tile.
+/// Returns the number of nodes per tile.
 __device__ inline int width_of(int64_t k) {
     return static_cast<int>(tile_rows / k * k);
 }
 
-/// Node in row `row` of tile `tile` of a level, or -1.
+/// Returns the node in row `row` of tile `tile` of a level, or -1.
 __device__ inline int64_t node_in(const DeviceLevel& level, int width, int64_t tile, int row) {
     const int64_t node = level.origin + tile * width + row;
     return row < width && node >= level.begin && node < level.end ? node : -1;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What happens to nodes one by one: from the caller's columns to features, means of children, rows
-// on their way over the ranks, and back to the columns. All are bound by memory.
+// Passes that process nodes one by one: from the caller's columns to features, means of children,
+// rows that ranks exchange, and back to the columns. All are bound by memory.
 #include <type_traits>
 
 #include "kernels/device/columns.cuh"
@@ -13,10 +13,9 @@ namespace {
 
 constexpr int n_thread = item_threads;
 
-// ---- features
-// ------------------------------------------------------------------------------------
+// ---- features -----------------------------------------------------------------------------------
 
-/// One thread a row; all threads of a warp go through all columns, whose findings they count
+/// Uses one thread per row. All threads of a warp process all columns and count the findings
 /// together.
 __global__ void __launch_bounds__(n_thread) begin_kernel(const BeginArgs args) {
     const int width = width_of(args.k);
@@ -58,8 +57,7 @@ __global__ void __launch_bounds__(n_thread) begin_kernel(const BeginArgs args) {
     }
 }
 
-// ---- nodes above the leaves
-// ----------------------------------------------------------------------
+// ---- nodes above the leaves ---------------------------------------------------------------------
 
 __global__ void __launch_bounds__(n_thread) average_kernel(const AverageArgs args) {
     const int width = width_of(args.k);
@@ -98,10 +96,10 @@ __global__ void __launch_bounds__(n_thread) mark_kernel(const MarkArgs args) {
     }
 }
 
-// ---- ranks
-// ---------------------------------------------------------------------------------------
+// ---- exchange between ranks
+// ----------------------------------------------------------------------
 
-/// Returns the location of channel c of a node, in the stream or among sums.
+/// Returns the address of channel c of a node: in the stream, or among sums.
 template <class Number>
 __device__ Number& at(const CutArgs& args, int64_t node, int64_t c) {
     if constexpr (std::is_same_v<Number, double>) {
@@ -127,7 +125,7 @@ __global__ void __launch_bounds__(n_thread) pack_kernel(const CutArgs args) {
     }
 }
 
-/// Channel c of a node among the parts of all ranks.
+/// Returns the address of channel c of a node among the parts of all ranks.
 template <class Number>
 __device__ Number in_parts(const CutArgs& args, int64_t node, int64_t c) {
     int rank = 0;
@@ -137,7 +135,7 @@ __device__ Number in_parts(const CutArgs& args, int64_t node, int64_t c) {
         args.parts)[rank * args.part_size + 1 + args.first + row * args.channels.n_channel + c];
 }
 
-/// Items: a flag of each rank, then the numbers of all nodes.
+/// Unpacks items: a flag of each rank, then the numbers of all nodes.
 template <class Number>
 __global__ void __launch_bounds__(n_thread) unpack_kernel(const CutArgs args) {
     const Number largest = std::is_same_v<Number, double> ? largest_double : largest_float;
@@ -159,8 +157,7 @@ __global__ void __launch_bounds__(n_thread) unpack_kernel(const CutArgs args) {
     if (!is_finite) atomicMax(&args.findings->not_finite, 1);
 }
 
-// ---- to the caller
-// -------------------------------------------------------------------------------
+// ---- to the caller ------------------------------------------------------------------------------
 
 __global__ void __launch_bounds__(n_thread) deliver_kernel(const DeliverArgs args) {
     const bool lost = is_lost(*args.from.findings);

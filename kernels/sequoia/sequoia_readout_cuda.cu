@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The mean of a tree's rows: rows normalised, added up along the tree in double, divided.
+// The mean of a tree's rows: rows are normalized, summed along the tree in double, and divided.
 #include "kernels/device/items.cuh"
 #include "kernels/sequoia/sequoia_launch.cuh"
 
@@ -8,7 +8,7 @@ namespace {
 
 constexpr int n_thread = item_threads;
 
-/// One thread a row: threads of a tile read the same lines of memory together.
+/// Uses one thread per row: threads of a tile read the same lines of memory together.
 __global__ void __launch_bounds__(n_thread) normalise_kernel(const NormArgs args) {
     const int64_t n_row = args.n_tile * tile_rows;
     const double share = 1.0 / static_cast<double>(args.n_channel);

@@ -7,10 +7,10 @@
 
 #include "kernels/sequoia/sequoia.hpp"
 
-/// One row of a softmax in plain loops: what the references of the family share.
+/// One row of a softmax in plain loops, shared by the references of the family.
 namespace surrogate::kernels::sequoia::ref {
 
-/// <a, b> over n channels, each at its own distance.
+/// Returns <a, b> over n channels, each with its own stride.
 template <class T>
 T product(int64_t n, const T* a, int64_t a_row, const T* b, int64_t b_row) {
     T sum = 0;
@@ -18,7 +18,7 @@ T product(int64_t n, const T* a, int64_t a_row, const T* b, int64_t b_row) {
     return sum;
 }
 
-/// n scores, in base 2, become weights whose sum is 1.
+/// Replaces n scores, in base 2, by weights with sum 1.
 template <class T>
 void softmax(int64_t n, T* scores) {
     T maximum = scores[0], sum = 0;
@@ -27,8 +27,8 @@ void softmax(int64_t n, T* scores) {
     for (int64_t j = 0; j < n; ++j) scores[j] /= sum;
 }
 
-/// Weights of columns first .. first + count - 1 of k for the query in column i of q; the last
-/// column counts n_last times.
+/// Computes the weights of columns first .. first + count - 1 of k for the query in column i of q;
+/// the last column counts n_last times.
 template <class T>
 void weigh_columns(const Heads& heads, int64_t h, Tile<const T> q, int64_t i, Tile<const T> k,
                    int64_t first, int64_t count, int64_t n_last, T* weights) {
@@ -54,7 +54,7 @@ Group<T> group_of(const Surroundings<T>& around, int64_t g, int64_t n_node) {
             around.ancestors.data() + g * around.n_ancestor};
 }
 
-/// Weights of node i of the tile: (n_ancestor), then (count).
+/// Computes the weights of node i of the tile: (n_ancestor), then (count).
 template <class T>
 void weigh(const Heads& heads, int64_t h, Tile<const T> q, Tile<const T> k,
            const Surroundings<T>& around, const Group<T>& group, int64_t i, T* weights) {

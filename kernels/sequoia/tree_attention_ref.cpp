@@ -4,7 +4,7 @@
 namespace surrogate::kernels::sequoia::ref {
 namespace {
 
-/// Channel c of node i from its weights.
+/// Returns channel c of node i from its weights.
 template <class T>
 T average(int64_t c, int64_t i, Tile<const T> v, const Surroundings<T>& around,
           const Group<T>& group, const T* weights) {

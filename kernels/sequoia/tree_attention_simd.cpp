@@ -13,8 +13,8 @@ HWY_BEFORE_NAMESPACE();
 namespace surrogate::kernels::sequoia::HWY_NAMESPACE {
 namespace {
 
-/// y = (ancestors + siblings + children) / 3 of n_row channels from c on. children may be y, or
-/// null.
+/// Computes y = (ancestors + siblings + children) / 3 of n_row channels from c on. children may be
+/// y, or null.
 template <int n_row>
 HWY_NOINLINE void average_rows(const Group& group, const float* weights, int64_t c,
                                const float* children, int64_t children_row, float* y,
@@ -40,7 +40,7 @@ HWY_NOINLINE void average_rows(const Group& group, const float* weights, int64_t
     }
 }
 
-/// lane_count queries; y (e, lane_count) rows.
+/// Processes lane_count queries; y (e, lane_count) rows.
 HWY_INLINE void attend_lanes(Rows q, const Group& group, int64_t n_value_dim, const float* children,
                              int64_t children_row, float* weights, float* y, int64_t y_row) {
     weigh_group(q, group, weights);
@@ -62,7 +62,7 @@ Group group_of(const Call& call, int64_t h, int64_t first, int64_t count) {
     return group_of(call.heads, h, call.q.shape[1], call.k, call.v, call.around, first, count);
 }
 
-/// A group that is one vector of lanes, in place.
+/// Processes a group that is one vector of lanes, in place.
 void attend_whole(const Call& call, int64_t h, int64_t first) {
     const int64_t e = call.heads.n_value_dim;
     const Tile<const float> children = call.around.children;
@@ -73,7 +73,8 @@ void attend_whole(const Call& call, int64_t h, int64_t first) {
                  call.y.data + h * e * call.y.stride[0] + first, call.y.stride[0]);
 }
 
-/// A group of any size: results wait in memory of our own until all of it has read v.
+/// Processes a group of any size: results are kept in separate memory until the whole group has
+/// read v.
 void attend_pieces(const Call& call, int64_t h, int64_t first, int64_t count) {
     const int64_t d = call.heads.n_key_dim, e = call.heads.n_value_dim;
     const int64_t n_padded = round_up(count, lane_count);

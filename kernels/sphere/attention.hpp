@@ -9,22 +9,23 @@
 
 namespace surrogate::kernels::sphere {
 
-// Queries come multiplied by scale * log2(e): scores are in base 2, every exponential is a power of
-// two. Attention:
+// Neighborhood attention. Queries are multiplied by scale * log2(e) in advance: scores are in base
+// 2, and every exponential is a power of two:
 //
 //   s_ij = <q_i, k_j>
 //   M_i  = max_j s_ij
 //   y_i  = sum_j w_j 2^(s_ij - M_i) v_j / sum_j w_j 2^(s_ij - M_i)
 //
-// with w_j the quadrature weight of the row of j. No list of neighbors per point exists. Global
-// attention is kernels/attention, called for row after row of keys.
+// with w_j the quadrature weight of the row of j. No list of neighbors per point is stored. Global
+// attention is kernels/attention, called for one row of keys after the other.
 
-/// Some queries of an output phase row: query i stands in column first_column + i of the call and
-/// sees the strips, whose rows ascend.
+/// Some queries of an output phase row: query i is in column first_column + i of the call and
+/// attends to the strips, whose rows ascend.
 ///   q  (H*d, n_query) tile, n_query <= tile_points
 ///   y  (H*e, n_query) tile, no overlap with others
 ///   log_sum  (H, n_query) tile, no overlap with others: becomes M_i + log2 of the sum below the
-///            fraction, which backward needs; null: not written. y has the same bits either way.
+///            fraction, which the backward pass needs; null: not written. y is bitwise identical in
+///            both cases.
 template <class T>
 struct NeighborhoodRow {
     std::span<const Strip> strips;
@@ -33,24 +34,25 @@ struct NeighborhoodRow {
     Tile<T> log_sum = {};
 };
 
-/// Rows of one call. Neighbouring rows see nearly the same keys: taken together they read them
-/// once.
+/// Largest number of rows per call. Neighboring rows have nearly the same keys: processed together,
+/// they read them once.
 constexpr size_t max_block_rows = 8;
 
-/// Neighborhood attention of the queries in the columns from first_column on of 1 to max_block_rows
-/// phase rows, the same n_query in each.
-///   k, v     rings of the rows the strips name, H*d and H*e channels, ends filled
+/// Computes neighborhood attention of the queries in the columns from first_column on of 1 to
+/// max_block_rows phase rows, the same n_query in each.
+///   k, v     rings of the rows that the strips name, H*d and H*e channels, ends filled
 ///   weight   (phase row number - number of the first phase row of k) -> w
 ///   scratch  neighborhood_scratch() elements, of this thread
-/// The order of every sum depends on the strips of its row alone: the same bits for any split into
-/// calls and rows together, for any first_column, and on every vector level. On input that is not
-/// finite, results up to lane_count columns beyond those that see it may be NaN.
+/// The order of every sum depends on the strips of its row only. Results are bitwise identical for
+/// any split into calls and rows together, for any first_column, and on every SIMD instruction set.
+/// If inputs are not finite, results up to lane_count columns beyond the affected queries may be
+/// NaN.
 template <class T>
 void attend_neighbors(const Queue& queue, const Heads& heads,
                       std::span<const NeighborhoodRow<T>> rows, int64_t first_column,
                       Rings<const T> k, Rings<const T> v, const T* weight, T* scratch);
 
-/// The same for one row.
+/// Computes neighborhood attention of one row.
 template <class T>
 void attend_neighbors(const Queue& queue, const Heads& heads, Tile<const T> q, int64_t first_column,
                       std::span<const Strip> strips, Rings<const T> k, Rings<const T> v,
@@ -59,15 +61,17 @@ void attend_neighbors(const Queue& queue, const Heads& heads, Tile<const T> q, i
     attend_neighbors<T>(queue, heads, {&row, 1}, first_column, k, v, weight, scratch);
 }
 
-/// Elements of scratch that attend_neighbors needs; n_neighbor: columns of the lists of all rows of
-/// a call, at most.
+/// Returns the elements of scratch of attend_neighbors(); n_neighbor: upper bound of the columns of
+/// the lists of all rows of a call.
 int64_t neighborhood_scratch(const Heads& heads, int64_t n_neighbor);
 
-/// Added to the mean square by normalise_heads: epsilon of single precision, whatever T.
+/// Epsilon that normalise_heads() adds to the mean square: epsilon of single precision, for every
+/// T.
 template <class T>
 constexpr T head_norm_eps = T(0x1p-23);
 
-/// q/k norm of the official layer, per head and point: u / sqrt(mean_c u_c^2 + 2^-23) * (1 + g).
+/// Normalizes q or k per head and point as the official layer does: u / sqrt(mean_c u_c^2 + 2^-23)
+/// * (1 + g).
 ///   x, y (H*d, n_point) tiles, may be the same; g (d) = "q_norm_weights" / "k_norm_weights"
 template <class T>
 void normalise_heads(const Queue& queue, int64_t n_head, const T* g, Tile<const T> x, Tile<T> y);

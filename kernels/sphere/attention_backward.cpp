@@ -28,7 +28,7 @@ void attend_neighbors_backward_keys(const Queue& queue, const Heads& heads,
         simd::attend_neighbors_backward_keys(queue.level(), heads, rows, first_column, of, scratch);
 }
 
-/// The norm of one head is the rms norm with weights 1 + g.
+/// Returns the norm of one head: the rms norm with weights 1 + g.
 template <class T>
 void normalise_heads_backward(const Queue& queue, int64_t n_head, const T* g, Tile<const T> x,
                               Tile<const T> dy, Tile<T> dx, double* dg, T* scratch) {

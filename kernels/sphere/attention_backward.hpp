@@ -7,9 +7,9 @@
 
 namespace surrogate::kernels::sphere {
 
-// Backward of neighborhood attention in gather form: each query sums over the keys that it sees,
-// each key over the queries that see it. With dy the gradient of y, L_i the log_sum of forward, q
-// as it came (with scale * log2(e) in it) and w_j the quadrature weight of the row of j:
+// Backward pass of neighborhood attention in gather form: each query sums over its keys, each key
+// over the queries that attend to it. With dy the gradient of y, L_i the log_sum of the forward
+// pass, q as passed (which includes scale * log2(e)) and w_j the quadrature weight of the row of j:
 //
 //   delta_i = sum_c dy_i(c) y_i(c)                   per head: attend_delta() of kernels/attention
 //   p_ij    = w_j 2^(s_ij - L_i)
@@ -18,10 +18,10 @@ namespace surrogate::kernels::sphere {
 //   dk_j    = ln(2) sum_i ds_ij q_i
 //   dv_j    = sum_i p_ij dy_i
 //
-// The order of every sum depends on the strips of its row alone: the same bits for any split into
-// calls, rows together and ranks, for any first_column, and on every vector level. Scores are
-// computed again on both sides. On input that is not finite, results up to lane_count columns
-// beyond those that see it may be NaN.
+// The order of every sum depends on the strips of its row only. Results are bitwise identical for
+// any split into calls, rows together and ranks, for any first_column, and on every SIMD
+// instruction set. Scores are recomputed on both sides. If inputs are not finite, results up to
+// lane_count columns beyond the affected points may be NaN.
 // Source: spec of the sphere, section 5 and 8.3. Global attention is kernels/attention.
 
 /// Queries of an output phase row, as in NeighborhoodRow.
@@ -35,9 +35,9 @@ struct QueryGradientRow {
     Tile<T> dq;
 };
 
-/// dq of the queries in the columns from first_column on of 1 to max_block_rows phase rows, the
-/// same n_query in each. k, v, weight as in attend_neighbors(); k and v have layouts with the same
-/// ends.
+/// Computes dq of the queries in the columns from first_column on of 1 to max_block_rows phase
+/// rows, the same n_query in each. k, v, weight as in attend_neighbors(); k and v have layouts with
+/// the same ends.
 ///   scratch  neighborhood_backward_scratch() elements, of this thread
 template <class T>
 void attend_neighbors_backward_queries(const Queue& queue, const Heads& heads,
@@ -45,11 +45,11 @@ void attend_neighbors_backward_queries(const Queue& queue, const Heads& heads,
                                        int64_t first_column, Rings<const T> k, Rings<const T> v,
                                        const T* weight, T* scratch);
 
-/// Keys of an input phase row: key i stands in column first_column + i of the call and is seen from
-/// the strips, a list of transposed_neighborhood().
+/// Keys of an input phase row: key i is in column first_column + i of the call; the strips, a list
+/// of transposed_neighborhood(), name the queries that attend to it.
 ///   weight  w of this row
 ///   k, v    (H*d, n_key), (H*e, n_key) tiles, n_key <= tile_points
-///   dk, dv  the same shapes, written; no overlap with others. Zeros for keys that nobody sees
+///   dk, dv  the same shapes, written; no overlap with others. Zeros for keys without queries
 template <class T>
 struct KeyGradientRow {
     std::span<const Strip> strips;
@@ -58,8 +58,7 @@ struct KeyGradientRow {
     Tile<T> dk, dv;
 };
 
-/// Results of the forward pass for the queries: rings of the rows that the strips name, ends
-/// filled.
+/// Query data that the backward pass reads: rings of the rows that the strips name, ends filled.
 ///   q, dy  H*d and H*e channels
 ///   sums   2*H channels: log_sum of every head, then delta of every head
 /// All layouts have the same ends.
@@ -68,17 +67,18 @@ struct QueryRings {
     Rings<const T> q, dy, sums;
 };
 
-/// dk and dv of the keys in the columns from first_column on of 1 to max_block_rows phase rows, the
-/// same n_key in each. scratch: neighborhood_backward_scratch() elements, of this thread.
+/// Computes dk and dv of the keys in the columns from first_column on of 1 to max_block_rows phase
+/// rows, the same n_key in each. scratch: neighborhood_backward_scratch() elements, of this thread.
 template <class T>
 void attend_neighbors_backward_keys(const Queue& queue, const Heads& heads,
                                     std::span<const KeyGradientRow<T>> rows, int64_t first_column,
                                     const QueryRings<T>& of, T* scratch);
 
-/// Elements of scratch that either of the two needs.
+/// Returns the elements of scratch of either function.
 int64_t neighborhood_backward_scratch(const Heads& heads);
 
-/// Backward of normalise_heads: with r = 1 / sqrt(mean_c x_c^2 + 2^-23) per head and point,
+/// Runs the backward pass of normalise_heads(). With r = 1 / sqrt(mean_c x_c^2 + 2^-23) per head
+/// and point,
 ///   dx_c = r (1 + g_c) dy_c - x_c r^3 / d sum_b x_b (1 + g_b) dy_b
 ///   dg_c += sum over heads and points of r x_c dy_c, in double, as normalise_backward() does
 ///   x, dy, dx  (H*d, n_point) tiles, any n_point; dx may be x or dy.  g, dg (d)

@@ -7,7 +7,7 @@
 namespace surrogate::kernels::sphere::ref {
 namespace {
 
-/// Calls body(strip, column) for all that column u meets, in order.
+/// Calls body(strip, column) for all neighbors of column u, in order.
 template <class Body>
 void for_columns(std::span<const Strip> strips, int64_t u, const Body& body) {
     for (const Strip& strip : strips) {

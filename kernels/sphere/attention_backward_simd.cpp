@@ -14,18 +14,18 @@ HWY_BEFORE_NAMESPACE();
 namespace surrogate::kernels::sphere::HWY_NAMESPACE {
 namespace {
 
-/// Elements of the scores, or the slopes, of a chunk.
+/// Number of scores, or of derivatives, of a chunk.
 constexpr int64_t chunk_scores = Chunk::most_of_all * 2 * group_columns;
 
 /// Two rows of one head, or one row twice, in at most group_columns columns: queries or keys, whose
-/// points stand in lanes.
+/// points are in lanes.
 struct PairRows {
     std::span<const Strip> strips[2];
     const float *points[2], *gradients[2];  ///< q and dy, or k and v
     int64_t point_step[2], gradient_step[2];
 };
 
-/// Location of a call's work. The operands of lanes are k and v, or q and dy.
+/// Data of a call. The other side of the lanes is k and v, or q and dy.
 struct Place {
     int64_t column, n_lane;  ///< first column, columns rounded up to vectors
     int64_t head;
@@ -42,7 +42,8 @@ struct Place {
           slopes(scores + chunk_scores) {}
 };
 
-/// The next strips over rings, whose channel `channel` is the first of the head.
+/// Reads the next strips over rings into a chunk; `channel` is the first channel of the head.
+/// Returns false at the end.
 template <class WeightOf>
 bool read_chunk(PairWalk& walk, const Place& place, const Rings<const float>& rings,
                 int64_t channel, const WeightOf& weight_of, Chunk& chunk) {
@@ -50,7 +51,7 @@ bool read_chunk(PairWalk& walk, const Place& place, const Rings<const float>& ri
     return chunk.read(walk, *rings.layout, at, weight_of);
 }
 
-/// Scores, and products of gradients and values, of all columns with a chunk.
+/// Computes scores, and products of gradients and values, of all columns with a chunk.
 void multiply_chunk(const Chunk& met, const Chunk& met_by_gradients, const Place& place) {
     ScoreGroup group{};
     group.n_lane = place.n_lane;
@@ -59,8 +60,8 @@ void multiply_chunk(const Chunk& met, const Chunk& met_by_gradients, const Place
     score_chunk(met_by_gradients, place.gradients, place.slopes, group);
 }
 
-/// sums(c, lane) += sum_t weights(t, lane) x(c, t) over a chunk; after the last one times what
-/// sums.inverse holds, for all vectors of columns alike.
+/// Adds sums(c, lane) += sum_t weights(t, lane) x(c, t) over a chunk; after the last chunk the sums
+/// are multiplied by sums.inverse, for all vectors of columns alike.
 void gather_chunk(const Chunk& chunk, const Place& place, const float* weights, int64_t n_dim,
                   const PairSums& sums) {
     const auto gather = [&](int64_t c, auto rows) HWY_ATTR {
@@ -74,7 +75,7 @@ void gather_chunk(const Chunk& chunk, const Place& place, const float* weights, 
     for_blocks_of_6(n_dim, gather);
 }
 
-/// Rows of a pair of which nobody sees anything.
+/// Clears the results of rows of a pair without any neighbor.
 void clear(const PairSums& sums, int64_t n_dim, int64_t n_lane) {
     for (int l = 0; l < 2; ++l) {
         for (int64_t c = 0; c < n_dim; ++c) std::fill_n(sums.y[l] + c * sums.row[l], n_lane, 0.0f);
@@ -83,7 +84,7 @@ void clear(const PairSums& sums, int64_t n_dim, int64_t n_lane) {
 
 constexpr float ln_2 = 0.6931471806f;
 
-/// Factor of all sums at the end.
+/// Factor of all sums, applied at the end.
 struct Factor {
     alignas(64) float of_lane[lane_count];
 
@@ -91,7 +92,7 @@ struct Factor {
     void set(PairSums& sums) const { sums.inverse[0] = sums.inverse[1] = of_lane; }
 };
 
-/// Rows r and r + 1, or r alone, of a call: calls body(l, row, is_idle).
+/// Calls body(l, row, is_idle) for rows r and r + 1, or r alone, of a call.
 template <class Row, class Body>
 void for_pair(std::span<const Row> rows, size_t r, const Body& body) {
     for (size_t l = 0; l < 2; ++l) {
@@ -114,12 +115,12 @@ void for_groups(const Heads& heads, std::span<const Row> rows, int64_t n_point,
     }
 }
 
-/// A tile from channel c and point i on.
+/// Returns the address of channel c and point i of a tile.
 const float* from(Tile<const float> tile, int64_t c, int64_t i) {
     return tile.data + c * tile.stride[0] + i;
 }
 
-// ---- queries
+// ---- gradients of queries
 
 struct QueryPair : PairRows {
     SumsOfLanes sums;
@@ -144,7 +145,7 @@ QueryPair query_pair(const Heads& heads, std::span<const QueryGradientRow<float>
     return pair;
 }
 
-/// Operands of queries.
+/// Keys of the queries.
 struct Keys {
     Rings<const float> k, v;
     const float* weight;
@@ -192,7 +193,7 @@ void attend_neighbors_backward_queries(const Heads& heads,
     });
 }
 
-// ---- keys
+// ---- gradients of keys
 
 struct KeyPair : PairRows {
     float weight[2];
@@ -262,7 +263,7 @@ void attend_neighbors_backward_keys(const Heads& heads, std::span<const KeyGradi
     });
 }
 
-/// Elements of scratch, the same at every level.
+/// Returns the elements of scratch, equal on every instruction set.
 int64_t backward_scratch(const Heads& heads) {
     return PackedRows::size(heads.n_key_dim) + PackedRows::size(heads.n_value_dim) +
            2 * chunk_scores;

@@ -16,7 +16,7 @@ void for_neighbors(std::span<const Strip> strips, int64_t u, const Body& body) {
     }
 }
 
-/// <q_i, k_j> of one head, whose first channels the pointers name.
+/// Returns <q_i, k_j> of one head; the pointers point at its first channels.
 template <class T>
 T product(int64_t n_dim, const T* q, int64_t q_step, const T* k, int64_t k_step) {
     T sum = 0;
@@ -24,7 +24,7 @@ T product(int64_t n_dim, const T* q, int64_t q_step, const T* k, int64_t k_step)
     return sum;
 }
 
-/// Query i of a row, which stands in column u.
+/// Processes query i of a row, which is in column u.
 template <class T>
 void attend_point(const Heads& heads, int64_t h, const NeighborhoodRow<T>& row, int64_t i,
                   int64_t u, Rings<const T> k, Rings<const T> v, const T* weight, T* scratch) {

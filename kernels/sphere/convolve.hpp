@@ -13,18 +13,19 @@ struct ConvolutionTable {
     const T* values = nullptr;  ///< stencil->values, rounded once
 };
 
-// A convolution is Psi (geometry, K basis functions) and W (channels), in either order. Both act on
-// some columns of one output phase row: column i of a tile is column first_column + i.
-// The order of every sum depends on the stencil alone, as in attend_neighbors.
+// A convolution applies Psi (geometry, K basis functions) and W (channels), in either order. Both
+// process some columns of one output phase row: column i of a tile is column first_column + i. The
+// order of every sum depends on the stencil only, as in attend_neighbors().
 
-/// Geometry first:  z(c * K + k, i) = sum of Psi_k(..) x(c, ..).   x rings of C channels, z (C * K,
-///                  n).
+/// Applies the geometry first:  z(c * K + k, i) = sum of Psi_k(..) x(c, ..).
+///   x  rings of C channels
+///   z  (C * K, n)
 template <class T>
 void apply_basis(const Queue& queue, const ConvolutionTable<T>& table, int64_t row, int64_t phase,
                  int64_t first_column, Rings<const T> x, Tile<T> z);
 
-/// Weights first:  y(o, i) [+]= sum_k sum of Psi_k(..) t(o * K + k, ..).   t rings of O * K
-///                 channels.
+/// Applies the geometry after the weights:  y(o, i) [+]= sum_k sum of Psi_k(..) t(o * K + k, ..).
+///   t  rings of O * K channels
 template <class T>
 void sum_basis(const Queue& queue, const ConvolutionTable<T>& table, int64_t row, int64_t phase,
                int64_t first_column, Rings<const T> t, bool accumulate, Tile<T> y);

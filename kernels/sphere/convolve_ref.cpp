@@ -4,7 +4,7 @@
 namespace surrogate::kernels::sphere::ref {
 namespace {
 
-/// sum of Psi_k x for one channel and output column.
+/// Returns the sum of Psi_k x for one channel and output column.
 template <class T>
 T filtered(const ConvolutionTable<T>& table, int64_t row, int64_t phase, int64_t k,
            Rings<const T> x, int64_t channel, int64_t column) {

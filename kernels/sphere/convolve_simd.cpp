@@ -17,11 +17,11 @@ namespace {
 
 using namespace kernels::HWY_NAMESPACE;
 
-/// Sums of this many terms are added up in turn: the error of a polar row of thousands of terms
-/// stays that of its blocks.
+/// Sums of this many terms are added up in turn: the error of a polar row of thousands of terms is
+/// then the error of its blocks.
 constexpr int64_t block_terms = 64;
 
-/// Which channels meet which lists: row r of a block takes, for each basis function k in [first_k,
+/// Assignment of channels to lists: row r of a block reads, for each basis function k in [first_k,
 /// end_k), channel `channel + r * per_row + k * per_k`.
 struct Lists {
     const ConvolutionTable<float>& table;
@@ -31,9 +31,9 @@ struct Lists {
     int64_t channel, per_row, per_k;
 };
 
-/// n_row sums of all terms of some lists for n_vector vectors of columns. A weight is broadcast and
-/// meets n_row * n_vector loads; nothing else moves. 12 sums fill the registers of AVX2, of which
-/// each multiply-add uses one as well as a load.
+/// Computes n_row sums of all terms of some lists for n_vector vectors of columns. A weight is
+/// broadcast and multiplies n_row * n_vector loaded vectors; there is no other data movement. 12
+/// sums fill the registers of AVX2, where each multiply-add needs one more register for its load.
 template <int n_row, int n_vector>
 HWY_INLINE void filter_block(const Lists& lists, int64_t column, Vector (&sum)[n_row][n_vector]) {
     const RingLayout& layout = *lists.x.layout;
@@ -76,7 +76,7 @@ HWY_INLINE void filter_block(const Lists& lists, int64_t column, Vector (&sum)[n
     each([&](int r, int v) HWY_ATTR { sum[r][v] = hn::Add(total[r][v], sum[r][v]); });
 }
 
-/// n_row rows of y at n_vector vectors of columns.
+/// Computes n_row rows of y at n_vector vectors of columns.
 template <int n_row, int n_vector>
 HWY_INLINE void write_block(const Lists& lists, int64_t column, bool accumulate, float* y,
                             int64_t step) {
@@ -92,7 +92,8 @@ HWY_INLINE void write_block(const Lists& lists, int64_t column, bool accumulate,
     }
 }
 
-/// n_row rows of y, `step` elements apart, n_point columns: as many vectors at once as there are.
+/// Computes n_row rows of y, with stride `step`, n_point columns: as many vectors at once as
+/// possible.
 template <int n_row>
 void filter_rows(const Lists& lists, int64_t first_column, int64_t n_point, bool accumulate,
                  float* y, int64_t step) {

@@ -14,7 +14,7 @@ namespace {
 
 using Complex = Harmonics::Complex;
 
-/// Orders that pass from Fourier to Legendre sums together, on the stack.
+/// Number of orders that are passed from Fourier to Legendre sums together, on the stack.
 constexpr int64_t order_block = 64;
 
 Complex times_i(Complex z) {
@@ -51,7 +51,7 @@ Truncation default_truncation(const Grid& grid) {
         case GridKind::equiangular_trapezoidal:
             throw Error(Status::invalid_argument,
                         "grid 'equiangular-trapezoidal' has no spherical harmonic transform; "
-                        "'equiangular', 'legendre-gauss' and 'lobatto' have one");
+                        "use 'equiangular', 'legendre-gauss' or 'lobatto'");
     }
     return {std::min(n_degree, grid.n_lon / 2 + 1)};
 }
@@ -66,12 +66,12 @@ Harmonics::Harmonics(const Grid& grid, Truncation truncation, bool csphase, int6
       first_row_(first_row),
       latitudes_(latitudes(grid.kind, grid.n_lat)),
       odd_sign_(csphase ? -1 : 1) {
-    default_truncation(grid);  // refuses grids without a transform
+    default_truncation(grid);  // throws for grids without a transform
     if (n_degree_ < 1 || n_degree_ > grid.n_lon / 2 + 1)
-        throw Error(Status::invalid_argument,
-                    "a transform on " + std::to_string(grid.n_lon) + " longitudes has 1 to " +
-                        std::to_string(grid.n_lon / 2 + 1) + " degrees, " +
-                        std::to_string(n_degree_) + " asked for");
+        throw Error(Status::invalid_argument, "a transform on " + std::to_string(grid.n_lon) +
+                                                  " longitudes supports 1 to " +
+                                                  std::to_string(grid.n_lon / 2 + 1) +
+                                                  " degrees, got " + std::to_string(n_degree_));
     const size_t size = triangle_size(n_degree_ + 1);
     const LegendreRecurrence recurrence(n_degree_ + 1);
     p_.resize(static_cast<size_t>(std::max<int64_t>(0, end_row - first_row)) * size);
@@ -143,7 +143,8 @@ void Harmonics::inverse_rows(const Complex* c, int64_t first_row, int64_t end_ro
         c, first_row, end_row, [&](int64_t, int64_t m) { return sign(m); }, f);
 }
 
-/// forward() multiplies by the weight of the row and 2 pi / n_lon, and counts each order once.
+/// Computes the gradient of forward(), which multiplies by the weight of the row and 2 pi / n_lon,
+/// and counts each order once.
 void Harmonics::forward_gradient(const Complex* dc, int64_t first_row, int64_t end_row,
                                  double* df) const {
     const double column = 2 * std::numbers::pi / static_cast<double>(grid_.n_lon);
@@ -171,8 +172,8 @@ void Harmonics::inverse_gradient(const double* df, int64_t row, Complex* dc) con
     }
 }
 
-/// The squares of all functions of a degree add up to (2 l + 1) / (4 pi) at every point; twice that
-/// for orders that are counted twice, and a little for rounding.
+/// Returns the bound. The squares of all functions of a degree add up to (2 l + 1) / (4 pi) at
+/// every point; orders that are counted twice double it, and a small margin covers rounding.
 double Harmonics::inverse_gradient_bound() const {
     const auto degree = static_cast<double>(n_degree_);
     return 2.01 * std::sqrt((2 * degree + 1) / (4 * std::numbers::pi));

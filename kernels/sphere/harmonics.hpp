@@ -9,8 +9,9 @@
 #include "kernels/grid/grid.hpp"
 #include "kernels/sphere/harmonics_fourier.hpp"
 
-/// Real spherical harmonic transforms in double, orthonormal, split where ranks meet: Fourier along
-/// rows (local to a row), Legendre along columns (local to an order m).
+/// Real spherical harmonic transforms in double, orthonormal, in two steps between which ranks
+/// exchange data: Fourier along rows (local to a row), Legendre along columns (local to an order
+/// m).
 /// Source: spec of the sphere, section 2. equiangular-trapezoidal grids have no transform.
 namespace surrogate::kernels::sphere {
 
@@ -19,19 +20,19 @@ struct Truncation {
     int64_t n_degree = 0;
 };
 
-/// The official default for a grid: min(lmax(kind, n_lat), n_lon / 2 + 1). Throws invalid_argument
-/// for grids without a transform.
+/// Returns the official default for a grid: min(lmax(kind, n_lat), n_lon / 2 + 1). Throws
+/// invalid_argument for grids without a transform.
 Truncation default_truncation(const Grid& grid);
 
-/// Normalised Legendre functions P[m][l](theta), no phase, at one colatitude: (n_degree, n_degree)
-/// row-major [m][l], zero for m > l.
+/// Computes normalized Legendre functions P[m][l](theta), no phase, at one colatitude: (n_degree,
+/// n_degree) row-major [m][l], zero for m > l.
 void legendre_functions(double theta, int64_t n_degree, double* p);
 
 /// Tables of one transform. Immutable.
 class Harmonics {
 public:
-    /// csphase: odd orders change sign. Tables hold n_degree^2 / 2 numbers a row; a rank that
-    /// transforms back some rows only makes those of [first_row, end_row).
+    /// csphase: odd orders change sign. Tables hold n_degree^2 / 2 numbers per row. A rank that
+    /// applies the inverse to some rows only needs the tables of [first_row, end_row).
     Harmonics(const Grid& grid, Truncation truncation, bool csphase);
     Harmonics(const Grid& grid, Truncation truncation, bool csphase, int64_t first_row,
               int64_t end_row);
@@ -41,40 +42,43 @@ public:
 
     using Complex = std::complex<double>;
 
-    /// F[m] = 2 pi / n_lon sum_j f[j] exp(-i m lambda_j), m < n_degree: one row.
+    /// Computes F[m] = 2 pi / n_lon sum_j f[j] exp(-i m lambda_j), m < n_degree, for one row.
     void row_to_orders(const double* f, Complex* orders) const;
-    /// The inverse, with Re G[0] + 2 sum Re(G[m] exp(i m lambda)).
+    /// Computes the inverse for one row, Re G[0] + 2 sum Re(G[m] exp(i m lambda)).
     void orders_to_row(const Complex* orders, double* f) const;
 
-    // Whole fields on one rank, for tables of all rows, row-major: f (n_lat, n_lon); c (n_degree,
-    // n_degree) [l][m].
+    // Functions on whole fields on one rank, for tables of all rows, row-major: f (n_lat, n_lon); c
+    // (n_degree, n_degree) [l][m].
     void forward(const double* f, Complex* c) const;
     void inverse(const Complex* c, double* f) const;
-    /// v (2, n_lat, n_lon): along theta, along lambda. c (2, n_degree, n_degree): spheroidal,
-    /// toroidal.
+    /// Computes c (2, n_degree, n_degree), spheroidal and toroidal, from v (2, n_lat, n_lon), along
+    /// theta and along lambda.
     void vector_forward(const double* v, Complex* c) const;
     void vector_inverse(const Complex* c, double* v) const;
 
-    /// Only rows [first_row, end_row) of the inverse, which must have tables: f (end_row -
+    /// Computes only rows [first_row, end_row) of the inverse, which must have tables: f (end_row -
     /// first_row, n_lon).
     void inverse_rows(const Complex* c, int64_t first_row, int64_t end_row, double* f) const;
 
-    // Gradients of a number L, the other way; that of a coefficient is dL/dRe + i dL/dIm.
+    // Gradients of a scalar L, from results to inputs; the gradient of a coefficient is dL/dRe + i
+    // dL/dIm.
 
-    /// Contribution of row `row` of df, for f = inverse(c), to dc: (n_degree, n_degree) [l][m],
-    /// written.
+    /// Computes the contribution of row `row` of df, for f = inverse(c), to dc: (n_degree,
+    /// n_degree) [l][m], overwritten.
     void inverse_gradient(const double* df, int64_t row, Complex* dc) const;
-    /// No number of it is larger than this times the sum of |df| in the row.
+    /// Returns a factor: no number of inverse_gradient() is larger than it times the sum of |df| in
+    /// the row.
     double inverse_gradient_bound() const;
-    /// Rows [first_row, end_row) of df from dc, of c = forward(f): (end_row - first_row, n_lon).
+    /// Computes rows [first_row, end_row) of df from dc, for c = forward(f): (end_row - first_row,
+    /// n_lon).
     void forward_gradient(const Complex* dc, int64_t first_row, int64_t end_row, double* df) const;
 
 private:
-    /// Rows from coefficients, of which order m is multiplied by factor(row, m).
+    /// Computes rows from coefficients, of which order m is multiplied by factor(row, m).
     template <class Factor>
     void to_rows(const Complex* c, int64_t first_row, int64_t end_row, const Factor& factor,
                  double* f) const;
-    /// Multiplicity of an order in a row.
+    /// Returns the multiplicity of an order in a row.
     double times(int64_t order) const { return order == 0 || 2 * order == grid_.n_lon ? 1 : 2; }
     const double* triangle(int64_t row) const;
     double sign(int64_t order) const { return order % 2 == 1 ? odd_sign_ : 1; }
@@ -87,14 +91,15 @@ private:
     std::vector<double> p_;  ///< (row, triangle of n_degree + 1): derivatives need one degree more
 };
 
-/// Spectral position embedding E(channel, row, :) for channels 0 .. n_channel - 1 on rows
-/// [first_row, end_row): (end_row - first_row, n_channel, n_lon) row-major. Each channel is divided
-/// by its maximum over the whole grid. Throws invalid_argument if n_channel exceeds n_degree^2 of
-/// the default truncation.
+/// Computes the spectral position embedding E(channel, row, :) for channels 0 .. n_channel - 1 on
+/// rows [first_row, end_row): (end_row - first_row, n_channel, n_lon) row-major. Each channel is
+/// divided by its maximum over the whole grid. Throws invalid_argument if n_channel exceeds
+/// n_degree^2 of the default truncation.
 /// Source: spec of the sphere's models, section 1.
 std::vector<float> spectral_embedding(const Grid& grid, int64_t n_channel, int64_t first_row,
                                       int64_t end_row);
-/// sin (even channel) or cos (odd) of p / 10000^(2 channel / n_channel), p = flat position.
+/// Computes sin (even channel) or cos (odd) of p / 10000^(2 channel / n_channel), p = flat
+/// position.
 std::vector<float> sequence_embedding(const Grid& grid, int64_t n_channel, int64_t first_row,
                                       int64_t end_row);
 

@@ -28,7 +28,7 @@ struct Harmonic {
     int64_t l = 0, m = 0;
 };
 
-/// cos(m lambda), or for m < 0 sin(|m| lambda), with the factor and sign that come with it.
+/// Returns cos(m lambda), or for m < 0 sin(|m| lambda), with the corresponding factor and sign.
 std::vector<double> wave(int64_t m, int64_t n_lon) {
     std::vector<double> values;
     for (int64_t j = 0; j < n_lon; ++j) {
@@ -47,9 +47,9 @@ std::vector<float> spectral_embedding(const Grid& grid, int64_t n_channel, int64
     if (n_channel < 1 || n_channel > n_known * n_known)
         throw Error(Status::invalid_argument,
                     "a spectral position embedding on " + std::to_string(grid.n_lat) + " x " +
-                        std::to_string(grid.n_lon) + " points has 1 to " +
-                        std::to_string(n_known * n_known) + " channels, " +
-                        std::to_string(n_channel) + " asked for");
+                        std::to_string(grid.n_lon) + " points supports 1 to " +
+                        std::to_string(n_known * n_known) + " channels, got " +
+                        std::to_string(n_channel));
     const int64_t n_degree = Harmonic(n_channel - 1).l + 1;
     const LegendreRecurrence recurrence(n_degree);
     const std::vector<double> theta = latitudes(grid.kind, grid.n_lat).theta;
@@ -67,13 +67,13 @@ std::vector<float> spectral_embedding(const Grid& grid, int64_t n_channel, int64
         for (size_t row = 0; row < theta.size(); ++row)
             along[row] = (m % 2 == 1 ? -1 : 1) * p[row * size + triangle_index(harmonic.l, m)];
         const std::vector<double> around = wave(harmonic.m, grid.n_lon);
-        // sin(n_lon / 2 lambda) is nothing but rounding noise.
+        // sin(n_lon / 2 lambda) consists only of rounding errors.
         if (!(largest(around) > 1e-9))
             throw Error(Status::invalid_argument,
                         "channel " + std::to_string(channel) +
-                            " of a spectral position embedding vanishes on " +
-                            std::to_string(grid.n_lon) + " longitudes; at most " +
-                            std::to_string(channel) + " channels are possible");
+                            " of a spectral position embedding is zero on " +
+                            std::to_string(grid.n_lon) + " longitudes; use at most " +
+                            std::to_string(channel) + " channels");
         // The maximum of a product of two functions of two variables.
         const double scale = 1 / (largest(along) * largest(around));
         for (int64_t row = first_row; row < end_row; ++row) {

@@ -10,7 +10,8 @@ namespace {
 
 using std::numbers::pi;
 
-/// The sum of a[j] * b[j], in eight parts: a compiler may not split sums by itself.
+/// Returns the sum of a[j] * b[j], in eight partial sums, because a compiler may not split sums
+/// itself.
 double dot(size_t n, const double* a, const double* b) {
     constexpr size_t n_part = 8;
     double part[n_part] = {};
@@ -42,8 +43,8 @@ FourierRow::FourierRow(int64_t n_column, int64_t n_order)
     }
 }
 
-/// cos(m (pi - x)) = (-1)^m cos(m x): even orders see sums of the columns that mirror at n / 4, odd
-/// orders differences. For sines it is the other way round.
+/// Folds columns. cos(m (pi - x)) = (-1)^m cos(m x): even orders use sums of the columns that
+/// mirror at n / 4, odd orders differences. For sines it is the reverse.
 void FourierRow::fold(const double* f, size_t first, size_t count, Folded& folded) const {
     const size_t n = n_column_;
     const auto even = [&](size_t j) { return j == 0 || 2 * j == n ? f[j] : f[j] + f[n - j]; };
@@ -81,7 +82,7 @@ void FourierRow::forward(const double* f, int64_t first, int64_t count, Complex*
     for (int64_t i = 0; i < count; ++i) orders[i] *= scale;
 }
 
-/// Columns from what orders of either parity give to their cosines and sines.
+/// Computes columns from the contributions of orders of either parity to their cosines and sines.
 void FourierRow::unfold(const Folded& folded, size_t first, size_t count, bool accumulate,
                         double* f) const {
     const size_t n = n_column_;

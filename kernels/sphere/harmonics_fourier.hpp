@@ -8,9 +8,9 @@
 
 namespace surrogate::kernels::sphere {
 
-/// Fourier sums of a real row over few orders, straight from tables of cosines. Columns j, n - j,
-/// n / 2 - j and n / 2 + j share theirs up to signs, so that a row costs n / 4 products of two for
-/// each order. Nothing is allocated after construction.
+/// Fourier sums of a real row over few orders, computed directly from tables of cosines. Columns j,
+/// n - j, n / 2 - j and n / 2 + j share table entries up to signs, so that a row costs n / 4
+/// products of two for each order. Does not allocate after construction.
 class FourierRow {
 public:
     using Complex = std::complex<double>;
@@ -18,10 +18,10 @@ public:
     FourierRow() = default;
     FourierRow(int64_t n_column, int64_t n_order);
 
-    /// orders[i] = 2 pi / n sum_j f[j] exp(-i m lambda_j) for m = first + i, i < count.
+    /// Computes orders[i] = 2 pi / n sum_j f[j] exp(-i m lambda_j) for m = first + i, i < count.
     void forward(const double* f, int64_t first, int64_t count, Complex* orders) const;
-    /// f[j] = or += Re sum_i c_m orders[i] exp(i m lambda_j), m = first + i, c_m = 1 for m = 0 and
-    /// m = n / 2 (which have no imaginary part), else 2.
+    /// Computes f[j] = or += Re sum_i c_m orders[i] exp(i m lambda_j), m = first + i, c_m = 1 for m
+    /// = 0 and m = n / 2 (which have no imaginary part), else 2.
     void inverse(const Complex* orders, int64_t first, int64_t count, bool accumulate,
                  double* f) const;
 

@@ -7,8 +7,8 @@
 
 namespace surrogate::kernels::sphere {
 
-/// Functions of degrees l and orders m <= l in one array, degree by degree: those of lower degrees
-/// come first.
+/// Returns the number of functions of degrees l < n_degree and orders m <= l. They are stored in
+/// one array, degree by degree, so that the functions of lower degrees come first.
 inline size_t triangle_size(int64_t n_degree) {
     return static_cast<size_t>(n_degree * (n_degree + 1) / 2);
 }
@@ -16,12 +16,12 @@ inline size_t triangle_index(int64_t l, int64_t m) {
     return triangle_size(l) + static_cast<size_t>(m);
 }
 
-/// The recurrence of the normalised Legendre functions of degrees 0 .. n_degree - 1, without phase.
+/// The recurrence of the normalized Legendre functions of degrees 0 .. n_degree - 1, without phase.
 class LegendreRecurrence {
 public:
     explicit LegendreRecurrence(int64_t n_degree);
 
-    /// p: a triangle.
+    /// Computes all functions at one colatitude. p: a triangle.
     void evaluate(double theta, double* p) const;
 
 private:

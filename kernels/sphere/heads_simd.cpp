@@ -15,7 +15,7 @@ namespace {
 namespace hn = hwy::HWY_NAMESPACE;
 using namespace surrogate::kernels::HWY_NAMESPACE;
 
-/// One vector of points of one head: x and y point at its first channel.
+/// Normalizes one vector of points of one head: x and y point at its first channel.
 HWY_INLINE void normalise_head(int64_t n_dim, const float* g, const float* x, int64_t x_row,
                                float* y, int64_t y_row) {
     Vector square = broadcast(0.0f);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Neighborhood attention of a pair of query rows: weights from scores, and weighted sums of values,
-// one vector of columns at a time. Compiled once per vector level; see sphere.md.
+// one vector of columns at a time. This file is compiled once per SIMD instruction set; see
+// sphere.md.
 #if defined(SURROGATE_NEIGHBORHOOD_AVERAGES_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef SURROGATE_NEIGHBORHOOD_AVERAGES_INL_H_
 #undef SURROGATE_NEIGHBORHOOD_AVERAGES_INL_H_
@@ -16,16 +17,17 @@
 HWY_BEFORE_NAMESPACE();
 namespace surrogate::kernels::sphere::HWY_NAMESPACE {
 
-/// Weights are at least 2^-90: times a quadrature weight, still a normal number.
+/// Weights are at least 2^-90: multiplied by a quadrature weight, the product is still a normal
+/// number.
 constexpr float lowest_exponent = -90;
 
-/// Largest scores of n_line rows, and sums of weights under way.
+/// Largest scores of n_line rows, and running sums of weights.
 template <int n_line>
 struct Weights {
     Vector largest[n_line], lowest[n_line], sum[n_line];
 };
 
-/// n_row entries of scores become weights: each times its factor.
+/// Replaces n_row entries of scores by weights, each multiplied by its factor.
 template <int n_row, int n_line, class Factor>
 HWY_INLINE void weigh_entries(const Factor& factor, float* scores, Weights<n_line>& weights) {
     Vector x[n_row * n_line];
@@ -84,8 +86,8 @@ HWY_NOINLINE void weigh_band(const Run& run, float* scores, Weights<n_line>& sta
     state = weights;
 }
 
-/// Scores of a run become weights. `maximum` and `sum` of both rows: largest scores, and sums of
-/// weights under way.
+/// Replaces the scores of a run by weights. `maximum` and `sum` hold, for both rows, largest scores
+/// and running sums of weights.
 template <int n_line>
 HWY_INLINE void weigh_lines(const Chunk& chunk, const Run& run, float* scores,
                             float* const (&maximum)[2], float* const (&sum)[2]) {
@@ -104,16 +106,16 @@ HWY_INLINE void weigh_run(const Chunk& chunk, const Run& run, float* scores,
                     : weigh_lines<1>(chunk, run, scores, maximum, sum);
 }
 
-/// y(c, lane) of both rows: row l at y[l] + c * row[l]. If there is one row, both are its own and
-/// the second adds nothing. Sums start at zero in the first chunk, else with what y holds; in the
-/// last they are multiplied by `inverse`, one vector a row.
+/// Sums y(c, lane) of both rows: row l at y[l] + c * row[l]. If there is only one row, both entries
+/// point to it and the second adds nothing. Sums start at zero in the first chunk, else with the
+/// contents of y; in the last chunk they are multiplied by `inverse`, one vector per row.
 struct PairSums {
     float* y[2];
     int64_t row[2];
     const float* inverse[2];
 };
 
-/// sum(r, first + l) += weight(t, l) v(r, t), v the first of n_row channels.
+/// Adds sum(r, first + l) += weight(t, l) v(r, t), v the first of n_row channels.
 template <bool is_band, int n_line, int first, int n_row>
 HWY_INLINE const float* gather_entry(const float* v, int64_t step, const float* weights,
                                      Vector (&sum)[n_row][2]) {
@@ -130,8 +132,8 @@ HWY_INLINE const float* gather_entry(const float* v, int64_t step, const float* 
     return weights + n_line * width;
 }
 
-/// A run for n_row channels from c on. On the way, one line of the next channels an entry is called
-/// into the cache.
+/// Processes a run for n_row channels from c on. Meanwhile it prefetches one line of the next
+/// channels per entry.
 template <int n_line, int first, int n_row>
 HWY_INLINE void gather_run(const Chunk& chunk, const Run& run, int64_t lane, int64_t c,
                            const float* weights, Vector (&sum)[n_row][2]) {
@@ -154,7 +156,7 @@ HWY_INLINE void gather_run(const Chunk& chunk, const Run& run, int64_t lane, int
     }
 }
 
-/// y(c, lane) += sum_j weight(j, lane) v(c, j) over a chunk, for n_row channels from c on.
+/// Adds y(c, lane) += sum_j weight(j, lane) v(c, j) over a chunk, for n_row channels from c on.
 template <int n_row>
 HWY_NOINLINE void gather_rows(const Chunk& chunk, int64_t lane, int64_t c, const float* weights,
                               const PairSums& sums) {

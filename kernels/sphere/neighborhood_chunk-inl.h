@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a pair of query rows sees, in pieces of a size that suits the caches. Compiled once per
-// vector level: bands grow by the width of a vector.
+// Neighbors of a pair of query rows, in chunks whose size fits the caches. This file is compiled
+// once per SIMD instruction set, because bands grow by the width of a vector.
 #if defined(SURROGATE_NEIGHBORHOOD_CHUNK_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef SURROGATE_NEIGHBORHOOD_CHUNK_INL_H_
 #undef SURROGATE_NEIGHBORHOOD_CHUNK_INL_H_
@@ -20,7 +20,8 @@ namespace hn = hwy::HWY_NAMESPACE;
 using namespace surrogate::kernels::HWY_NAMESPACE;
 
 /// Keeps a loaded vector in a register. GCC 12 reads memory again for every use of an unaligned
-/// load, as operand of each multiply-add: twice the loads, which are what short strips wait for.
+/// load, as operand of each multiply-add. This doubles the loads, which limit the speed of short
+/// strips.
 HWY_INLINE Vector in_register(Vector v) {
 #if HWY_TARGET != HWY_SCALAR && HWY_ARCH_X86 && HWY_COMPILER_GCC
     asm("" : "+v"(v.raw));
@@ -28,14 +29,14 @@ HWY_INLINE Vector in_register(Vector v) {
     return v;
 }
 
-/// Entries that are computed alike: neighbors by offset (lane i meets column i + offset), of one or
-/// several strips; or one band: the columns that any lane sees, each broadcast to all lanes. An
-/// entry has one score vector for each row of the pair that shares it.
+/// Entries that are computed alike: neighbors by offset (lane i is combined with column i +
+/// offset), of one or several strips; or one band: the columns that any lane attends to, each
+/// broadcast to all lanes. An entry has one score vector for each row of the pair that shares it.
 struct Run {
     bool is_band = false;
     int n_line = 2, first_line = 0;
     int64_t n_entry = 0, step = 0;
-    int64_t first_entry = 0;  ///< by offset: in the chunk
+    int64_t first_entry = 0;  ///< by offset: index in the chunk
     PairStrip strip;          ///< band
     const float* band = nullptr;
     float row_weight = 0;
@@ -46,29 +47,31 @@ struct Run {
 /// Consecutive strips of a pair over one kind of rings, for the columns from some `column` on.
 struct Chunk {
     static constexpr int64_t most_runs = 24, most_entries = 64;
-    /// Enough to keep sums in registers for long, few enough for their weights to stay in the
-    /// first-level cache.
+    /// Enough entries to keep sums in registers for long, few enough for their weights to stay in
+    /// the first-level cache.
     static constexpr int64_t enough_entries = 40;
     /// Longer bands are continued in the next chunk: pieces of 64 are 2 % slower, of 32 5 %.
     static constexpr int64_t most_band = 160;
-    /// Capacity of a chunk.
+    /// Upper bound of the entries of a chunk.
     static constexpr int64_t most_of_all = enough_entries - 1 + most_band;
 
     Run runs[most_runs];
     int n_run = 0;
     int64_t n_score = 0;
     bool is_first = false, is_last = false;
-    int64_t band_done = 0;  ///< columns of the strip that follows
+    int64_t band_done = 0;  ///< processed columns of the next strip
 
-    /// Entries by offset: where channel 0 of lane 0 is, weight of each row (0 where it sees
-    /// nothing), and how far the entry's share of the next channels lies ahead.
+    /// Entries by offset: address of channel 0 of lane 0, weight for each row (0 if the row does
+    /// not attend to it), and the distance to the entry's part of the next channels, for
+    /// prefetching.
     const float* entries[most_entries];
     float weights[most_entries][2];
     bool is_seen[most_entries][2];
     int64_t ahead[most_entries];
     int64_t n_entry = 0;
 
-    /// False at the end. at(row): channel 0 of the head in the first column; weight_of(row).
+    /// Fills the next chunk; returns false at the end. at(row): channel 0 of the head in the first
+    /// column; weight_of(row).
     template <class At, class WeightOf>
     bool read(PairWalk& walk, const RingLayout& layout, const At& at, const WeightOf& weight_of) {
         if (is_last) return false;
@@ -95,7 +98,7 @@ struct Chunk {
     }
 
 private:
-    /// The next columns of a band; returns their number.
+    /// Adds the next columns of a band; returns their number.
     int64_t add_band(PairStrip strip, int64_t step, const float* first, float weight) {
         const int64_t all = strip.count + width - 1, done = band_done;
         const int64_t n = block_size(all - done, most_band);
@@ -128,14 +131,14 @@ private:
     }
 };
 
-/// The lanes of row `line` that see column t of a band.
+/// Returns the lanes of row `line` that attend to column t of a band.
 HWY_INLINE auto sees(const PairStrip& strip, int line, int64_t t) {
     const Vector offset = hn::Sub(broadcast(static_cast<float>(t)), hn::Iota(Tag(), 0.0f));
     return hn::And(hn::Ge(offset, broadcast(static_cast<float>(strip.from[line]))),
                    hn::Lt(offset, broadcast(static_cast<float>(strip.to[line]))));
 }
 
-/// All lanes of the rows of a band see columns [t, t + n).
+/// Returns true if all lanes of the rows of a band attend to columns [t, t + n).
 HWY_INLINE bool is_seen_by_all(const PairStrip& strip, int64_t t, int64_t n) {
     return t - (width - 1) >= strip.common_from && t + n <= strip.common_to;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Neighborhood attention of a pair of query rows: scores of a group of columns over a chunk of
-// strips. Compiled once per vector level; see sphere.md.
+// strips. This file is compiled once per SIMD instruction set; see sphere.md.
 #if defined(SURROGATE_NEIGHBORHOOD_SCORES_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef SURROGATE_NEIGHBORHOOD_SCORES_INL_H_
 #undef SURROGATE_NEIGHBORHOOD_SCORES_INL_H_
@@ -17,20 +17,20 @@
 HWY_BEFORE_NAMESPACE();
 namespace surrogate::kernels::sphere::HWY_NAMESPACE {
 
-/// Maxima of n_line rows: the largest scores so far, and 0 or NaN if a score is none. The
-/// exponential alone would not carry every NaN on (flare.md).
+/// Extent of the scores of n_line rows: the largest scores so far, and 0, or NaN if a score is NaN.
+/// The exponential alone would not propagate every NaN (flare.md).
 template <int n_line>
 struct Extent {
     Vector maximum[n_line], taint[n_line];
 
     HWY_INLINE void add(Vector score, int l) {
-        maximum[l] = at_least(score, maximum[l]);  // a NaN score is no maximum
+        maximum[l] = at_least(score, maximum[l]);  // a NaN score is not a maximum
         taint[l] = hn::Or(taint[l], hn::IfThenElse(hn::IsNaN(score), score, broadcast(0.0f)));
     }
 };
 
-/// Operands of a block of scores, for some channels. Queries are packed (c, row of the pair,
-/// lane); `ahead` is what the next block will read: it is called into the cache.
+/// Input and output of a block of scores, for some channels. Queries are packed (c, row of the
+/// pair, lane); `ahead` is the memory that the next block will read, which is prefetched.
 struct ScoreBlock {
     const float* q;
     int64_t first_dim, n_dim, lane;
@@ -42,7 +42,7 @@ struct ScoreBlock {
     const float *ahead, *ahead_too;
 };
 
-/// S of n_line rows with n_key entries.
+/// Computes S of n_line rows with n_key entries.
 template <bool is_band, int n_line, int n_key>
 HWY_NOINLINE void score_entries(const ScoreBlock& block) {
     Vector sum[n_key][n_line];
@@ -86,7 +86,7 @@ HWY_NOINLINE void score_entries(const ScoreBlock& block) {
     }
 }
 
-/// 12 sums fill the 16 registers of AVX2 with what they need, fewer than 8 wait for each other.
+/// 12 sums and their operands fill the 16 registers of AVX2; fewer than 8 sums wait for each other.
 template <int n_line>
 constexpr int64_t most_keys = n_line == 2 ? 6 : 8;
 
@@ -105,11 +105,11 @@ HWY_INLINE void score_some(int64_t n_key, const ScoreBlock& block) {
 }
 
 /// Columns that go through all steps together: their weights of a chunk stay in the first-level
-/// cache while values pass.
+/// cache while values are read.
 constexpr int64_t group_columns = 32;
 
-/// Channels that scores take at once: those of keys and queries of a group stay in the first-level
-/// cache.
+/// Channels that scores process at once: the channels of keys and queries of a group stay in the
+/// first-level cache.
 constexpr int64_t score_dims = 64;
 
 /// Two rows of points in lanes, (vector of columns, c, row of the pair, lane).
@@ -120,7 +120,7 @@ struct PackedRows {
 
     PackedRows(float* memory, int64_t n_channel)
         : data(memory), step(2 * width * n_channel + lane_count), n_dim(n_channel) {}
-    /// Elements of memory for a group, at every level.
+    /// Returns the elements of memory for a group, on every instruction set.
     static constexpr int64_t size(int64_t n_channel) {
         return group_columns * (2 * n_channel + lane_count);
     }
@@ -137,8 +137,8 @@ struct PackedRows {
     }
 };
 
-/// Operands of the scores of a group of columns, for some channels. Vector j of columns has its
-/// queries at packed + j * packed_step, its scores at scores + j * score_step.
+/// Input and output of the scores of a group of columns, for some channels. Vector j of columns has
+/// its queries at packed + j * packed_step, its scores at scores + j * score_step.
 struct ScoreGroup {
     const float* packed;
     int64_t packed_step;
@@ -146,7 +146,7 @@ struct ScoreGroup {
     int64_t score_step, n_lane;
     int64_t first_dim, n_dim;
     bool is_first, is_last;        ///< channels
-    float *maximum[2], *taint[2];  ///< null: scores are not taken into an extent
+    float *maximum[2], *taint[2];  ///< null: the extent is not updated
 
     template <int n_line>
     HWY_INLINE Extent<n_line> extent(int first_line, int64_t lane) const {
@@ -179,8 +179,8 @@ struct ScoreGroup {
     }
 };
 
-/// Takes scores of entries [first, first + n) that are done into the extent. Those that a row does
-/// not see may lie far above its maximum, and go.
+/// Updates the extent with the finished scores of entries [first, first + n). Scores of entries
+/// that a row does not attend to may be far above its maximum, and are removed.
 template <int n_line>
 HWY_INLINE void extend_offsets(const Chunk& chunk, int first_line, int64_t first, int64_t n,
                                float* scores, Extent<n_line>& extent) {
@@ -212,8 +212,8 @@ HWY_INLINE void extend_band(const Run& run, int64_t first, int64_t n, float* sco
     }
 }
 
-/// Blocks of entries are the outer loop: their keys stay in the first-level cache while the vectors
-/// of columns pass.
+/// Computes scores with blocks of entries as the outer loop: their keys stay in the first-level
+/// cache while the inner loop runs over the vectors of columns.
 template <int n_line>
 HWY_NOINLINE void score_offsets(const Chunk& chunk, const Run& run, const ScoreGroup& group) {
     ScoreBlock block = group.block(run);
@@ -257,7 +257,7 @@ HWY_NOINLINE void score_band(const Run& run, const ScoreGroup& group) {
     }
 }
 
-/// Scores of a run, for the rows that see it.
+/// Computes the scores of a run, for the rows that attend to it.
 HWY_INLINE void score_run(const Chunk& chunk, const Run& run, const ScoreGroup& group) {
     if (run.n_line == 2)
         run.is_band ? score_band<2>(run, group) : score_offsets<2>(chunk, run, group);
@@ -265,8 +265,9 @@ HWY_INLINE void score_run(const Chunk& chunk, const Run& run, const ScoreGroup& 
         run.is_band ? score_band<1>(run, group) : score_offsets<1>(chunk, run, group);
 }
 
-/// Scores of a chunk with rows in lanes. scores: of the chunk, group.score_step apart from one
-/// vector of columns to the next; n_lane, score_step, maximum and taint of the group are set.
+/// Computes the scores of a chunk with rows in lanes. scores: of the chunk, with stride
+/// group.score_step between vectors of columns; n_lane, score_step, maximum and taint of the group
+/// are set.
 HWY_INLINE void score_chunk(const Chunk& chunk, const PackedRows& rows, float* scores,
                             ScoreGroup group) {
     group.packed_step = rows.step;

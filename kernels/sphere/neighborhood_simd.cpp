@@ -13,7 +13,7 @@ HWY_BEFORE_NAMESPACE();
 namespace surrogate::kernels::sphere::HWY_NAMESPACE {
 namespace {
 
-/// Extents and weights of each column; see Extent and Weights.
+/// State of each column: see Extent and Weights.
 struct LaneState {
     alignas(64) float maximum[2][group_columns];
     alignas(64) float sum[2][group_columns];
@@ -26,13 +26,13 @@ struct Pair {
     int64_t q_row[2], n_dim;
     PairSums sums;
     int64_t n_value_dim;
-    float* log_sum[2];  ///< null: not wanted
+    float* log_sum[2];  ///< null: not computed
     float* scores;      ///< (vector of columns, entries of all strips)
     int64_t n_score;    ///< of one vector of columns
     LaneState state;
 };
 
-/// Location of a call's work.
+/// Columns and scratch memory of a call.
 struct Place {
     int64_t column, n_lane;  ///< first column, columns rounded up to vectors
     Rings<const float> k, v;
@@ -52,7 +52,7 @@ bool read_chunk(PairWalk& walk, const Place& place, const Rings<const float>& ri
     return chunk.read(walk, *rings.layout, at, weight_of);
 }
 
-/// Scores of all columns with all strips.
+/// Computes the scores of all columns with all strips.
 void score_pair(Pair& pair, const Place& place) {
     PairWalk walk(pair.strips[0], pair.strips[1]);
     Chunk chunk;
@@ -70,7 +70,7 @@ void score_pair(Pair& pair, const Place& place) {
     }
 }
 
-/// Attention of one vector of columns.
+/// Returns the number of scores of one vector of columns.
 int64_t count_scores(const Pair& pair) {
     int64_t n = 0;
     for (PairWalk walk(pair.strips[0], pair.strips[1]); !walk.is_at_end(); walk.step()) {
@@ -80,7 +80,7 @@ int64_t count_scores(const Pair& pair) {
     return n;
 }
 
-/// Scores beside a huge maximum become moderate, and so does the maximum.
+/// Reduces scores beside a huge maximum, and the maximum, to moderate sizes.
 void tame_lanes(const Pair& pair, const Place& place, int64_t lane, float* scores,
                 LaneState& state) {
     const Vector limit = broadcast(huge_score);
@@ -104,7 +104,8 @@ void tame_lanes(const Pair& pair, const Place& place, int64_t lane, float* score
     for (int l = 0; l < 2; ++l) store(tame[l], state.maximum[l] + lane);
 }
 
-/// After the last chunk `sum` holds the inverse, and log_sum, which held the maximum, is complete.
+/// Replaces the scores of a chunk by weights. After the last chunk `sum` holds the inverse, and
+/// log_sum, which held the maximum, is complete.
 void weigh_chunk(const Chunk& chunk, int64_t lane, float* scores, float* const (&log_sum)[2],
                  LaneState& state) {
     float* const maximum[2] = {state.maximum[0] + lane, state.maximum[1] + lane};
@@ -123,13 +124,13 @@ void weigh_chunk(const Chunk& chunk, int64_t lane, float* scores, float* const (
     for (float* place : sum) store(hn::Div(broadcast(1.0f), load(place)), place);
 }
 
-/// Adds a chunk to the sums of all columns. scores: of the chunk, `step` apart from one vector of
-/// columns to the next.
+/// Adds a chunk to the sums of all columns. scores: of the chunk, with stride `step` between
+/// vectors of columns.
 void gather_chunk(const Chunk& chunk, const Pair& pair, const Place& place, const LaneState& state,
                   const float* scores, int64_t step) {
     const auto gather = [&](int64_t c, auto rows) HWY_ATTR {
         for (int64_t lane = 0; lane < place.n_lane; lane += width) {
-            if (lane % lane_count == 0) {  // the next queries, on the way
+            if (lane % lane_count == 0) {  // prefetches the next queries
                 for (int l = 0; l < 2; ++l) {
                     for (int r = 0; r < decltype(rows)::value && c + r < pair.n_dim; ++r)
                         hwy::Prefetch(pair.q[l] + (c + r) * pair.q_row[l] + lane + group_columns);
@@ -149,7 +150,7 @@ void gather_chunk(const Chunk& chunk, const Pair& pair, const Place& place, cons
 void score_columns(Pair& pair, const Place& place) {
     for (int l = 0; l < 2; ++l) {
         std::fill_n(pair.state.maximum[l], group_columns, no_score);
-        const bool is_idle = pair.strips[l].empty();  // its sum is divided by, too
+        const bool is_idle = pair.strips[l].empty();  // its sum is also a divisor
         std::fill_n(pair.state.sum[l], group_columns, is_idle ? 1.0f : 0.0f);
     }
     place.packed.pack(pair.q, pair.q_row, place.n_lane);
@@ -173,7 +174,7 @@ void average_columns(Pair& pair, const Place& place) {
     }
 }
 
-/// Rows r and r + 1 of one head, columns from `first` of the tiles on.
+/// Returns rows r and r + 1 of one head, columns from `first` of the tiles on.
 Pair pair_of(const Heads& heads, int64_t h, std::span<const NeighborhoodRow<float>> rows, size_t r,
              int64_t first) {
     Pair pair;
@@ -213,7 +214,8 @@ void attend_neighbors(const Heads& heads, std::span<const NeighborhoodRow<float>
                 pair.n_score = count_scores(pair);
                 scores += place.n_lane / width * pair.n_score;
             }
-            // All pairs read the same keys, then all the same values: they come from far once.
+            // All pairs read the same keys, then all read the same values: each is loaded from main
+            // memory once.
             for (size_t p = 0; p < n_pair; ++p) score_columns(pairs[p], place);
             for (size_t p = 0; p < n_pair; ++p) average_columns(pairs[p], place);
         }

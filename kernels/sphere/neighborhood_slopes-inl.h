@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Backward of neighborhood attention: weights p and slopes ds of a run from scores and from
-// products of gradients and values. Compiled once per vector level; see sphere.md.
+// Backward pass of neighborhood attention: weights p and score gradients ds of a run from scores
+// and from products of gradients and values. This file is compiled once per SIMD instruction set;
+// see sphere.md.
 #if defined(SURROGATE_NEIGHBORHOOD_SLOPES_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef SURROGATE_NEIGHBORHOOD_SLOPES_INL_H_
 #undef SURROGATE_NEIGHBORHOOD_SLOPES_INL_H_
@@ -14,13 +15,13 @@ HWY_BEFORE_NAMESPACE();
 namespace surrogate::kernels::sphere::HWY_NAMESPACE {
 
 /// Limits of (s - L) / 2. Powers are at most the inverse of a quadrature weight, far below 2^64;
-/// only lanes in the padding and pairs that nobody sees come to this limit.
+/// only lanes in the padding and pairs outside the neighborhood reach this limit.
 constexpr float lowest_half = lowest_power / 2, highest_half = 32;
 
-/// Location of the queries' log_sum and delta for one vector of columns.
-///   queries in lanes: those of each row of the pair
-///   keys in lanes: those of the entries, in a chunk over the ring of sums, delta so many rows of
-///   the ring further; and quadrature weights of the two rows
+/// Layout of the log_sum and delta of queries for one vector of columns.
+///   queries in lanes: values for each row of the pair
+///   keys in lanes: values of the entries, in a chunk over the ring of sums, with delta the given
+///   number of rows of the ring further; and quadrature weights of the two rows
 struct SumsOfLanes {
     const float *log_sum[2], *delta[2];
 };
@@ -30,7 +31,7 @@ struct SumsOfEntries {
     const float* weight;
 };
 
-/// log_sum and delta of entry t of a run and row l of the pair.
+/// Returns log_sum and delta of entry t of a run and row l of the pair.
 template <int n_line>
 struct LaneSums {
     static constexpr bool are_in_lanes = true;
@@ -44,7 +45,7 @@ struct LaneSums {
     }
     HWY_INLINE Vector log_sum(int64_t, int l) const { return log_sums[l]; }
     HWY_INLINE Vector delta(int64_t, int l) const { return deltas[l]; }
-    /// Weights of keys in lanes.
+    /// Returns weights for keys in lanes.
     HWY_INLINE Vector weigh(Vector power, int) const { return power; }
 };
 template <int n_line, bool is_band>
@@ -72,10 +73,10 @@ struct EntrySums {
     HWY_INLINE Vector weigh(Vector power, int l) const { return hn::Mul(power, weights[l]); }
 };
 
-/// n_row entries from t on: slopes become ds, and scores p if keys are in lanes (where queries are,
-/// nobody asks for p). s - L is halved on the way: scores of 3e38 of both signs do not overflow,
-/// and the difference is rounded as if it had not been. No p is above 1, nor in lanes that nobody
-/// wants: what is multiplied with it does not overflow.
+/// Processes n_row entries from t on: products become ds, and scores become p if keys are in lanes
+/// (with queries in lanes, p is not needed). s - L is halved first: scores of 3e38 of both signs do
+/// not overflow, and rounding is the same as without halving. No p is above 1, even in unused
+/// lanes, so that products with it do not overflow.
 template <int n_row, int n_line, class Sums, class Factor>
 HWY_INLINE void slope_entries(const Sums& sums, const Factor& factor, int64_t t, float* scores,
                               float* slopes) {
@@ -100,7 +101,7 @@ HWY_INLINE void slope_entries(const Sums& sums, const Factor& factor, int64_t t,
     }
 }
 
-/// Entries whose exponentials are under way together: 4 vectors, 8 of AVX-512.
+/// Number of entries whose exponentials are in flight together: 4 vectors, 8 with AVX-512.
 template <int n_line>
 constexpr int slope_rows = (width == 16 ? 8 : 4) / n_line;
 
@@ -144,7 +145,7 @@ HWY_NOINLINE void slope_band(const Run& run, const Sums& of, float* scores, floa
         slope_entries<1, n_line>(sums, masked, t, scores + t * step, slopes + t * step);
 }
 
-/// Derivatives of one vector of columns of run r of a chunk.
+/// Processes one vector of columns of run r of a chunk.
 template <int n_line>
 HWY_INLINE void slope_lines(const Chunk& chunk, int r, const SumsOfLanes& of, float* scores,
                             float* slopes) {
@@ -162,7 +163,7 @@ HWY_INLINE void slope_lines(const Chunk& chunk, int r, const SumsOfEntries& of, 
         : slope_offsets<n_line>(chunk, run, EntrySums<n_line, false>(of, r), scores, slopes);
 }
 
-/// Scores and slopes of a chunk, one vector of columns: scores become p and slopes ds.
+/// Replaces scores by p and products by ds, for one vector of columns of a chunk.
 template <class Sums>
 HWY_INLINE void slope_chunk(const Chunk& chunk, const Sums& sums, float* scores, float* slopes) {
     for (int r = 0; r < chunk.n_run; ++r) {

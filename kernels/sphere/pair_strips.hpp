@@ -8,33 +8,34 @@
 
 namespace surrogate::kernels::sphere {
 
-/// A strip as two query rows see it: columns first .. first + count - 1, of which row l sees the
-/// offsets [from[l], to[l]).
+/// A strip as the neighbors of two query rows: columns first .. first + count - 1, of which row l
+/// attends to the offsets [from[l], to[l]).
 struct PairStrip {
     int64_t row = 0, first = 0, count = 0;
     int64_t from[2] = {}, to[2] = {};
-    int64_t common_from = 0, common_to = 0;  ///< seen by all rows that share the strip
+    int64_t common_from = 0, common_to = 0;  ///< offsets of all rows that share the strip
     bool shared = false;
 
-    /// Long strips are taken as a band: the columns that any lane sees, each broadcast to all
-    /// lanes, those at both ends masked. Shorter ones by offset: lane i meets column i + offset.
-    /// Both give the same bits.
+    /// Returns true if the strip is processed as a band. Long strips are: the columns that any lane
+    /// attends to are each broadcast to all lanes, with masks at both ends. Shorter strips are
+    /// processed by offset: lane i is combined with column i + offset. Results of both are bitwise
+    /// identical.
     bool is_band() const { return count >= band_from; }
     int n_line() const { return shared ? 2 : 1; }
-    int line() const { return to[0] > from[0] ? 0 : 1; }  ///< of a strip that is not shared
+    int line() const { return to[0] > from[0] ? 0 : 1; }  ///< row of a strip that is not shared
 
     static constexpr int64_t band_from = 24;
 };
 
-/// The strips of two rows in the order of key rows. A strip of both is shared unless that would
-/// compute too many pairs that neither wants; each row keeps its own order.
+/// Iterates over the strips of two rows in the order of key rows. A strip of both rows is shared
+/// unless that would compute too many pairs that neither row needs; each row keeps its own order.
 class PairWalk {
 public:
     PairWalk(std::span<const Strip> first, std::span<const Strip> second) : rest_{first, second} {}
 
     bool is_at_end() const { return rest_[0].empty() && rest_[1].empty(); }
 
-    /// The next strip; not at the end.
+    /// Returns the next strip. Must not be called at the end.
     PairStrip peek() const {
         const int line = next_line();
         return line == both ? share(rest_[0][0], rest_[1][0]) : alone(rest_[line][0], line);
@@ -59,8 +60,8 @@ private:
         return first.row <= second.row ? 0 : 1;
     }
 
-    /// A strip for one row keeps half of the sums idle, a quarter of the time; short ones wait
-    /// longer.
+    /// Returns true if sharing pays: a strip for one row leaves half of the sums idle, a quarter of
+    /// the time; short strips also have latency.
     static bool is_worth_sharing(const Strip& a, const Strip& b) {
         const int64_t first = std::min(a.first, b.first);
         const int64_t end = std::max(a.first + a.count, b.first + b.count);

@@ -13,7 +13,8 @@ namespace {
 
 using std::numbers::pi;
 
-/// Nodes as the official code takes them here: rows at the poles lie there exactly.
+/// Returns the nodes as the official code uses them here: rows at the poles are exactly at the
+/// poles.
 std::vector<double> nodes(const Grid& grid) {
     std::vector<double> theta = latitudes(grid.kind, grid.n_lat).theta;
     if (grid.kind != GridKind::legendre_gauss) {
@@ -41,7 +42,7 @@ void fill_latitudes(Resampling& table) {
     }
 }
 
-/// Equally spaced on both grids: exact in integers.
+/// Fills the columns. They are equally spaced on both grids, which is exact in integers.
 void fill_longitudes(Resampling& table) {
     const int64_t n_in = table.in.n_lon, n_out = table.out.n_lon;
     table.lon_w = 2 * pi / static_cast<double>(n_in);
@@ -68,8 +69,8 @@ PairWeights spherical_weights(double t, double w) {
 Resampling resampling(const Grid& out, const Grid& in, Interpolation interpolation) {
     for (const Grid& grid : {out, in}) {
         if (grid.n_lon < 1)
-            throw Error(Status::invalid_argument, "a grid needs at least 1 longitude, " +
-                                                      std::to_string(grid.n_lon) + " asked for");
+            throw Error(Status::invalid_argument,
+                        "a grid needs at least 1 longitude, got " + std::to_string(grid.n_lon));
     }
     Resampling table;
     table.out = out;

@@ -11,7 +11,7 @@ namespace surrogate::kernels::sphere {
 
 enum class Interpolation { bilinear, bilinear_spherical };
 
-/// Interpolation of one grid to another: latitude first, then longitude.
+/// Interpolation from one grid to another: latitude first, then longitude.
 ///   row ho:   between extended input rows above[ho] and above[ho] + 1 with weights (a, b). If
 ///             has_poles, extended row 0 is the north pole, 1 .. n_lat_in the input rows, n_lat_in
 ///             + 1 the south pole, where every column holds the mean of the nearest row; otherwise
@@ -29,29 +29,29 @@ struct Resampling {
     std::vector<int32_t> left;
     std::vector<double> lon_t;
     double lon_w = 0;
-    std::vector<float> lon_t_single;  ///< rounded once, as the kernels on float want it
+    std::vector<float> lon_t_single;  ///< rounded once, for the kernels on float
     /// Weights (a, b) of left and right for bilinear_spherical; empty for bilinear.
     std::vector<float> lon_a_single, lon_b_single;
 };
 
-/// Weights of two neighbors an angle w apart for bilinear_spherical: sin((1 - t) w) / sin(w) and
-/// sin(t w) / sin(w), linear where sin(w) <= 1e-4.
+/// Weights of two neighbors at angle w for bilinear_spherical: sin((1 - t) w) / sin(w) and sin(t w)
+/// / sin(w), linear where sin(w) <= 1e-4.
 struct PairWeights {
     double a = 0, b = 0;
 };
 PairWeights spherical_weights(double t, double w);
 
-/// Source: spec of the sphere, section 7.
+/// Builds the tables of a resampling. Source: spec of the sphere, section 7.
 Resampling resampling(const Grid& out, const Grid& in, Interpolation interpolation);
 
-/// One output row `row` of a resampling: upper, lower (n_channel, n_lon_in) the two extended input
-/// rows, scratch (n_channel, n_lon_in) and y (n_channel, n_lon_out) tiles, no overlap.
-/// accumulate: y += .
+/// Computes one output row `row` of a resampling: upper, lower (n_channel, n_lon_in) the two
+/// extended input rows, scratch (n_channel, n_lon_in) and y (n_channel, n_lon_out) tiles, no
+/// overlap. accumulate: y += .
 template <class T>
 void resample_row(const Queue& queue, const Resampling& table, int64_t row, Tile<const T> upper,
                   Tile<const T> lower, Tile<T> scratch, bool accumulate, Tile<T> y);
 
-/// y(c, j) = mean over j of x(c, j), in double, in a fixed order: the row that stands for a pole.
+/// Computes y(c, j) = mean over j of x(c, j), in double, in a fixed order: the row of a pole.
 template <class T>
 void pole_row(Tile<const T> x, Tile<T> y);
 

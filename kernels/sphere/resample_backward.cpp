@@ -4,7 +4,7 @@
 namespace surrogate::kernels::sphere {
 namespace {
 
-/// Weights of the two neighbors of a parameter t, an angle w apart.
+/// Returns the weights of the two neighbors of a parameter t, at angle w.
 PairWeights pair_weights(Interpolation interpolation, double t, double w) {
     if (interpolation == Interpolation::bilinear) return {1 - t, t};
     return spherical_weights(t, w);

@@ -8,17 +8,17 @@
 
 namespace surrogate::kernels::sphere {
 
-/// The transposed map of a Resampling in gather form: which outputs an input row and an input
-/// column contribute to. Rows and columns with weight 0 are left out.
+/// The transposed map of a Resampling in gather form: for each input row and column, the outputs to
+/// which it contributes. Rows and columns with weight 0 are left out.
 struct ResamplingTranspose {
-    /// Output row ho contributes `weight` times itself to an extended input row.
+    /// Output row `row`, whose gradient contributes to an extended input row with `weight`.
     struct Part {
         int32_t row = 0;
         double weight = 0;
     };
     int64_t n_lat_in = 0, n_lon_in = 0, n_lon_out = 0;
     bool has_poles = false;
-    /// Extended input row h owns parts[row_begin[h]] .. parts[row_begin[h + 1] - 1], rows
+    /// Extended input row h owns parts[row_begin[h]] .. parts[row_begin[h + 1] - 1], with rows
     /// ascending.
     std::vector<int64_t> row_begin;
     std::vector<Part> parts;
@@ -27,27 +27,28 @@ struct ResamplingTranspose {
     std::vector<int32_t> first;  ///< (n_lon_in + 1)
     std::vector<double> left_weight, right_weight;
 
-    /// Output rows that input rows [first_row, end_row) contribute to, as a hull.
+    /// Returns the output rows to which input rows [first_row, end_row) contribute, as a hull.
     RowRange out_rows(int64_t first_row, int64_t end_row) const;
-    /// Elements of scratch that resample_row_backward needs.
+    /// Returns the elements of scratch of resample_row_backward().
     int64_t n_scratch() const { return n_lon_out + n_lon_in; }
 };
 
 ResamplingTranspose transpose(const Resampling& table);
 
-/// Input row `row` of the transposed map: dx(c, j) [+]= sum of weights times dy, those of a pole
-/// row as their mean over the columns.
+/// Computes input row `row` of the transposed map: dx(c, j) [+]= sum of weights times dy;
+/// contributions to a pole row enter as their mean over the columns.
 ///   dy(ho) -> Tile<const T> (n_channel, n_lon_out), an output row of out_rows(row, row + 1)
 ///   scratch  table.n_scratch() elements, of this thread
 ///   dx       (n_channel, n_lon_in)
-/// Rows in ascending order, then columns in ascending order: the same bits wherever rows lie. Plain
-/// loops: the same code, and the same bits, on every vector level. Sums of poles in double.
+/// Rows are in ascending order, then columns in ascending order: results do not depend on the
+/// partition of rows. Plain loops: the same code, with bitwise identical results, on every SIMD
+/// instruction set. Sums of poles are in double.
 template <class T, class Row>
 void resample_row_backward(const ResamplingTranspose& table, int64_t row, const Row& dy,
                            bool accumulate, T* scratch, Tile<T> dx);
 
-/// (channel c of) extended row h before its columns are joined: mixed(jo) = sum of weight dy(ho)(c,
-/// jo).
+/// Computes extended row h (channel c) before its columns are joined: mixed(jo) = sum of weight
+/// dy(ho)(c, jo).
 template <class T, class Row>
 void mix_rows_backward(const ResamplingTranspose& table, int64_t extended, const Row& dy, int64_t c,
                        T* mixed) {
@@ -62,7 +63,7 @@ void mix_rows_backward(const ResamplingTranspose& table, int64_t extended, const
     }
 }
 
-/// joined(j) = sum over output columns of weight mixed(jo).
+/// Computes joined(j) = sum over output columns of weight mixed(jo).
 template <class T>
 void join_columns_backward(const ResamplingTranspose& table, const T* mixed, T* joined);
 

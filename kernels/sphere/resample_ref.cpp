@@ -4,13 +4,13 @@
 namespace surrogate::kernels::sphere::ref {
 namespace {
 
-/// As the official code: exact at both ends.
+/// Interpolates like the official code: exact at both ends.
 template <class T>
 T lerp(T a, T b, T t) {
     return t < T(0.5) ? a + t * (b - a) : b - (b - a) * (1 - t);
 }
 
-/// Between a and b, an angle w apart.
+/// Interpolates between a and b, at angle w.
 template <class T>
 T interpolate(Interpolation interpolation, T a, T b, double t, double w) {
     if (interpolation == Interpolation::bilinear) return lerp(a, b, static_cast<T>(t));

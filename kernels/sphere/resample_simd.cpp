@@ -16,7 +16,7 @@ using namespace kernels::HWY_NAMESPACE;
 
 using Indices = hn::RebindToSigned<Tag>;
 
-/// a + t (b - a) for t < 0.5, else b - (b - a) (1 - t): exact at both ends.
+/// Returns a + t (b - a) for t < 0.5, else b - (b - a) (1 - t): exact at both ends.
 HWY_INLINE Vector lerp(Vector a, Vector b, Vector t) {
     const Vector difference = hn::Sub(b, a);
     const auto is_near_a = hn::Lt(t, broadcast(0.5f));
@@ -24,7 +24,8 @@ HWY_INLINE Vector lerp(Vector a, Vector b, Vector t) {
     return mul_add(difference, factor, hn::IfThenElse(is_near_a, a, b));
 }
 
-/// One channel of a row between two others. The tiles' padding is a multiple of every width.
+/// Interpolates one channel of a row between two others. The tiles' padding is a multiple of every
+/// width.
 void between_rows(const Resampling& table, int64_t row, const float* upper, const float* lower,
                   float* y) {
     const auto h = static_cast<size_t>(row);
@@ -46,7 +47,7 @@ HWY_INLINE void write(Vector value, bool accumulate, float* y) {
     store(accumulate ? hn::Add(load(y), value) : value, y);
 }
 
-/// Between columns of one channel, from output column `first`.
+/// Interpolates between columns of one channel, from output column `first`.
 template <bool is_spherical>
 void between_columns(const Resampling& table, int64_t first, const float* x, bool accumulate,
                      float* y) {
@@ -68,8 +69,8 @@ void between_columns(const Resampling& table, int64_t first, const float* x, boo
     }
 }
 
-/// Twice as many columns: neighbors are loaded, not gathered. Same operations as in
-/// between_columns; returns the first column that is left to it.
+/// Handles twice as many columns: neighbors are loaded, not gathered. The operations are those in
+/// between_columns(); returns the first column that is left to it.
 int64_t double_columns(const Resampling& table, const float* x, bool accumulate, float* y) {
     const Vector zero = broadcast(0), half = broadcast(0.5f);
     int64_t i = 0;

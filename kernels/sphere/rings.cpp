@@ -48,7 +48,7 @@ void store_row(Tile<const T> x, int64_t row, Rings<T> rings) {
     }
 }
 
-/// An end may be longer than the ring: copies feed on copies.
+/// Fills the ends. An end may be longer than the ring: copies are then made from copies.
 template <class T>
 void close_ring(int64_t phase_row, Rings<T> rings) {
     const RingLayout& layout = *rings.layout;

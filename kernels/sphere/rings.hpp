@@ -10,19 +10,19 @@
 
 namespace surrogate::kernels::sphere {
 
-/// Layout of the phase rows of consecutive grid rows in one block of memory, each with room
-/// for the columns that strips reach beyond both ends of the ring, so that kernels never wrap an
+/// Layout of the phase rows of some consecutive grid rows in one block of memory. Each is padded
+/// with the columns that strips reach beyond both ends of the ring, so that kernels never wrap an
 /// index.
 ///   element (phase row p, channel c, column j):  data[begin(p) + c * step(p) + j],
 ///   j in [-before(p), n_column + after(p))
-/// Phase rows are numbered from that of the first grid row. after(p) has room for a group of
-/// lane_count columns that runs over the end. Steps are odd multiples of lane_count: channels do
-/// not collide in one cache set.
+/// Phase rows are numbered from the first grid row. after(p) includes a group of lane_count columns
+/// that runs over the end. Steps are odd multiples of lane_count: channels do not collide in one
+/// cache set.
 class RingLayout {
 public:
     RingLayout() = default;
-    /// Grid rows [first_row, end_row) with n_phase phases of n_column columns; room for `strips`
-    /// (any others may be present: those of rows outside are ignored).
+    /// Lays out grid rows [first_row, end_row) with n_phase phases of n_column columns, padded for
+    /// `strips` (strips of other rows may be present and are ignored).
     RingLayout(int64_t first_row, int64_t end_row, int64_t n_phase, int64_t n_column,
                int64_t n_channel, std::span<const Strip> strips);
 
@@ -48,7 +48,7 @@ private:
     std::vector<Ring> rings_;
 };
 
-/// Memory in such a layout; both belong to the caller. Phase rows go by their global number.
+/// Memory in such a layout; the caller owns both. Phase rows are addressed by their global number.
 template <class T>
 struct Rings {
     const RingLayout* layout = nullptr;
@@ -57,8 +57,8 @@ struct Rings {
     T* at(int64_t phase_row, int64_t channel) const {
         return data + layout->begin(phase_row) + channel * layout->step(phase_row);
     }
-    /// The ring without its ends: (n_channel, n_column). Only rows of a layout with one phase hold
-    /// their columns in natural order.
+    /// Returns the ring without its ends: (n_channel, n_column). Only rows of a layout with one
+    /// phase hold their columns in natural order.
     Tile<T> row(int64_t phase_row) const {
         return {data + layout->begin(phase_row),
                 {layout->n_channel(), layout->n_column()},

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Attention on a grid of rings: a block takes one head of a tile of 16 queries; its warps share the
-// tiles of keys in turn and join their sums at the end. Nothing is gathered: the neighbors of a
-// tile are runs of whole tiles, whose ends are masked.
+// Attention on a grid of rings. A block processes one head of a tile of 16 queries; its warps
+// process the tiles of keys in turn and join their sums at the end. Nothing is gathered: the
+// neighbors of a tile are runs of whole tiles, whose ends are masked.
 #include <algorithm>
 #include <limits>
 
@@ -13,17 +13,18 @@
 namespace surrogate::kernels::sphere::cuda {
 namespace {
 
-constexpr int n_warp = 4;  // of a block
+constexpr int n_warp = 4;  // per block
 constexpr float infinity = std::numeric_limits<float>::infinity();
 
-/// 16 keys of a ring, and which of them queries see: columns u + first .. u + first + count - 1.
+/// 16 keys of a ring, and the interval that queries attend to: columns u + first .. u + first +
+/// count - 1.
 struct KeyTile {
-    int64_t tile = 0;  ///< of the grid
+    int64_t tile = 0;  ///< index in the grid
     int ring = 0, lon = 0, first = 0, count = 0;
 };
 
-/// The tiles of keys that the queries of a tile reach, every n_warp-th of them: ring after ring,
-/// each once. first_lon: column of the first query.
+/// Iterates over the tiles of keys that the queries of a tile reach, every n_warp-th of them: ring
+/// after ring, each once. first_lon: column of the first query.
 class KeyWalk {
 public:
     __device__ KeyWalk(const AttendArgs& args, int ring, int first_lon, int first)
@@ -52,8 +53,8 @@ public:
     }
 
 private:
-    /// The run of tiles of a strip: columns from that of the first query's first key to that of the
-    /// last query's last one, around the ring.
+    /// Opens the run of tiles of a strip: columns from the first query's first key to the last
+    /// query's last key, around the ring.
     __device__ void open() {
         if (strip_ >= end_) return;
         constexpr int rows = static_cast<int>(tile_rows);
@@ -85,15 +86,16 @@ template <Operand operand, int n_value>
 struct Part {
     using P = Products<operand>;
     using Piece = typename P::Piece;
-    static constexpr int n_piece = 4;  // of scores: two tiles of keys at once
-    static constexpr int n_ahead = is_wide(operand) ? 4 : 8;  // groups asked for at once
+    static constexpr int n_piece = 4;  // for scores: two tiles of keys at once
+    static constexpr int n_ahead = is_wide(operand) ? 4 : 8;  // groups loaded at once
 
     const AttendArgs& args;
-    const Piece* queries;  // this lane's of all groups of the head, 32 apart, in shared memory
+    const Piece* queries;  // this lane's pieces of all groups of the head, stride 32, in shared
+                           // memory
     int lane, g, t;
     int64_t key, value;  // first groups
-    int values;          // groups of the part
-    int lon;             // of the first query
+    int values;          // groups in the part
+    int lon;             // column of the first query
     float maximum[2] = {-infinity, -infinity}, sum[2] = {};
     float y[n_value][4] = {};
 
@@ -108,17 +110,18 @@ struct Part {
           values(min(n_value, args_.head_groups - part * n_value)),
           lon(lon_) {}
 
-    /// This lane's pieces of a tile from a group on, 32 apart.
+    /// Returns this lane's pieces of a tile from a group on, stride 32.
     __device__ const Piece* pieces(int64_t tile, int64_t group) const {
         return static_cast<const Piece*>(args.qkv) + (tile * args.n_group + group) * 32 + lane;
     }
 
-    /// Weighted scores of a tile of keys, -infinity where a query does not see a key.
+    /// Computes weighted scores of a tile of keys, -infinity where a query does not attend to a
+    /// key.
     __device__ void weigh_scores(const KeyTile& keys, float (&first)[4], float (&second)[4]) const {
         constexpr int last = static_cast<int>(tile_rows) - 1;
         const int n_lon = args.grid.n_lon;
         const float weight = args.log_weight[keys.ring];
-        int start = keys.lon - lon - keys.first;  // of the first key, as the first query counts
+        int start = keys.lon - lon - keys.first;  // of the first key, relative to the first query
         if (start < 0) start += n_lon;
         if (start < 0) start += n_lon;
         const bool sees_all = max(lon, keys.lon) + last < n_lon &&
@@ -148,7 +151,7 @@ struct Part {
         }
     }
 
-    /// Two tiles of keys: the sums over them, beside those so far.
+    /// Adds two tiles of keys to the sums.
     __device__ void add(const KeyTile& one, const KeyTile& other) {
         float s[n_piece][4] = {};
         const Piece* const first = pieces(one.tile, key);
@@ -169,7 +172,8 @@ struct Part {
     }
 
 private:
-    /// New maxima; what was summed up under the old ones shrinks. base: what becomes 1.
+    /// Raises the maxima; sums relative to the old ones are rescaled. base: the score with
+    /// probability 1.
     __device__ void raise(const float (&s)[n_piece][4], float (&base)[2]) {
         float shrink[2];
 #pragma unroll
@@ -179,7 +183,7 @@ private:
             for (int j = 0; j < n_piece; ++j)
                 highest = fmaxf(highest, fmaxf(s[j][2 * r], s[j][2 * r + 1]));
             highest = max_of_quad(highest);
-            // Before the first key there is nothing to shrink.
+            // Before the first key there is nothing to rescale.
             shrink[r] = maximum[r] == highest ? 1.0F : fast_exp2(maximum[r] - highest);
             maximum[r] = highest;
             base[r] = (highest == -infinity ? 0.0F : highest) - peak_of_points(operand);
@@ -197,7 +201,7 @@ private:
                                 const float (&second)[4]) {
         const auto left = P::left(first, second);
         const Piece* const from = pieces(keys.tile, value);
-        // Groups behind the last are the last once more: nobody asks for their sums.
+        // Groups after the last one repeat it; their sums are not used.
 #pragma unroll
         for (int first_group = 0; first_group < n_value; first_group += n_ahead) {
             if (first_group >= values) break;
@@ -244,13 +248,13 @@ __global__ void __launch_bounds__(32 * n_warp) attend_kernel(const AttendArgs ar
     KeyWalk walk(args, ring, lon, warp);
     KeyTile one, other;
     while (walk.next(one)) {
-        if (!walk.next(other)) {  // once more, seen by nobody
+        if (!walk.next(other)) {  // repeated, with a mask that hides it
             other = one;
             other.count = 0;
         }
         own.add(one, other);
     }
-    __syncthreads();  // queries are read no more
+    __syncthreads();  // queries are no longer read
 #pragma unroll
     for (int r = 0; r < 2; ++r) {
         const float whole = whole_sum<operand>(own.sum[r]);

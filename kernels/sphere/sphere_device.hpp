@@ -10,23 +10,24 @@
 #include "kernels/device/operand.hpp"
 #include "kernels/linear/linear_device.hpp"
 
-/// The spherical Transformer and SegFormer on a device. What is computed is said in attention.hpp,
-/// convolve.hpp and in the specification; here stand the shapes and layouts. Resources and counts
+/// The spherical Transformer and SegFormer on a device. The formulas are in attention.hpp,
+/// convolve.hpp and in the specification; this file gives shapes and layouts. Resources and counts
 /// are in sphere_cuda.md.
 ///
-/// Points of the internal grid stand in rows, a ring of longitudes in whole tiles of 16: ring h is
-/// tiles h * n_tile .. (h + 1) * n_tile - 1 of n_tile = ceil(n_lon / 16), column u is row u of
-/// them. So the neighbors of a tile are runs of whole tiles, an interval becomes a mask of at most
-/// its two ends, and a ring stands where it stands on any number of ranks. It costs up to 15 rows
-/// a ring; they are finite, and nobody sees them.
+/// Points of the internal grid are stored in rows, each ring of longitudes in whole tiles of 16:
+/// ring h is tiles h * n_tile .. (h + 1) * n_tile - 1 with n_tile = ceil(n_lon / 16), and column u
+/// is row u of them. The neighbors of a tile are therefore runs of whole tiles, an interval becomes
+/// a mask of at most its two ends, and the layout of a ring is the same for any number of ranks. It
+/// costs up to 15 rows per ring; they are finite and never read as keys.
 ///   streams    float (n_ring * n_tile, width / 8, 32, 4), fragment_index(row, channel, width)
 ///   operands   (n_ring * n_tile, n_group, 32) pieces of 16 rows x 8 channels (products.cuh)
-///   planes     float (n_channel, n_ring, n_lon): what convolutions gather from
+///   planes     float (n_channel, n_ring, n_lon): input of the gathers of convolutions
 ///
-/// All pointers are device memory that the caller owns; kernels allocate nothing and are enqueued.
+/// All pointers are device memory that the caller owns. Kernels do not allocate and are enqueued.
 namespace surrogate::kernels::sphere {
 
-constexpr int64_t most_heads = 16384;  ///< heads, and parts of wide ones, share a launch
+/// Limit of the heads, including the parts of wide ones, in one launch.
+constexpr int64_t most_heads = 16384;
 
 /// Points of the internal grid.
 struct DeviceGrid {
@@ -35,7 +36,7 @@ struct DeviceGrid {
     constexpr int64_t ring_tiles() const { return row_tiles(n_lon); }
     constexpr int64_t n_tile() const { return n_ring * ring_tiles(); }
     constexpr int64_t n_point() const { return int64_t{n_ring} * n_lon; }
-    /// Row of column `lon` of a ring.
+    /// Returns the row of column `lon` of a ring.
     constexpr int64_t row(int64_t ring, int64_t lon) const {
         return ring * ring_tiles() * tile_rows + lon;
     }
@@ -56,8 +57,8 @@ struct DeviceStencil {
     const float* values = nullptr;  ///< null: none
 };
 
-/// The caller's columns to planes: position i of the grid, row by row from north to south, is point
-/// points[i]. What is not finite becomes 0, and a finding.
+/// Arguments of the copy of the caller's columns to planes: position i of the grid, row by row from
+/// north to south, is point points[i]. A value that is not finite becomes 0, and a finding.
 struct ReadArgs {
     int64_t n_point = 0;
     const int64_t* points = nullptr;
@@ -68,20 +69,20 @@ struct ReadArgs {
     DeviceOutside* outside = nullptr;  ///< (n_column)
 };
 
-/// Geometry of the encoder: channel c * n_basis + k of a stream on `grid` becomes the sum of
-/// Psi_k(..) x(c, ..); zero in all other rows and channels.
+/// Arguments of the encoder's geometry: channel c * n_basis + k of a stream on `grid` becomes the
+/// sum of Psi_k(..) x(c, ..); all other rows and channels are zero.
 struct GatherArgs {
     DeviceStencil stencil;     ///< n_phase_out 1
-    DeviceGrid grid;           ///< of the output
+    DeviceGrid grid;           ///< grid of the output
     const float* x = nullptr;  ///< planes of n_column * n_phase_in longitudes
     int64_t n_channel = 0, n_in_point = 0;
     float* to = nullptr;
     int64_t width = 0;
 };
 
-/// A depthwise convolution of a grid to itself, weights folded in, and what follows it:
+/// Arguments of a depthwise convolution of a grid to itself, including weights and activation:
 ///   to(c) = activation(sum_k weight[c, k] sum of Psi_k(..) x(c, ..))
-/// and zero in all other rows and channels.
+/// All other rows and channels are zero.
 struct MixArgs {
     DeviceStencil stencil;  ///< no phases
     DeviceGrid grid;
@@ -93,7 +94,7 @@ struct MixArgs {
     int64_t width = 0;
 };
 
-/// x = norm(x) over the first n_channel channels of a stream, in place.
+/// Arguments of x = norm(x) over the first n_channel channels of a stream, in place.
 struct NormArgs {
     DeviceGrid grid;
     DeviceNorm norm;  ///< weight, bias (width)
@@ -102,16 +103,16 @@ struct NormArgs {
     int64_t width = 0;
 };
 
-/// n numbers from one place to another.
+/// Arguments of the copy of n numbers.
 struct CopyArgs {
     const float* from = nullptr;
     float* to = nullptr;
     int64_t n = 0;  ///< a multiple of 4
 };
 
-/// Words of whole rings from one memory to another: what ranks give each other, packed or put where
-/// it is read. Ring i is ring from_rings[i] of `from` and to_rings[i] of `to`; its words are n_run
-/// runs of n_word. Steps are in words.
+/// Arguments of the copy of words of whole rings between two buffers, to pack or unpack messages
+/// between ranks. Ring i is ring from_rings[i] of `from` and to_rings[i] of `to`; its words are
+/// n_run runs of n_word. Steps are in words.
 struct RingsArgs {
     int64_t n_ring = 0, n_run = 0, n_word = 0;
     const uint32_t* from = nullptr;
@@ -120,13 +121,13 @@ struct RingsArgs {
     uint32_t* to = nullptr;
     int64_t to_ring = 0, to_run = 0;
     const int32_t* to_rings = nullptr;
-    bool gives = false;  ///< a run that is lost gives words of ones, which are NaN
-    bool takes = false;  ///< such words are a finding
+    bool gives = false;  ///< a run that has failed writes words of ones, which are NaN
+    bool takes = false;  ///< reports such words as a finding
     DeviceFindings* findings = nullptr;
 };
 
-/// Sums over each ring of each channel of a stream, in double:
-///   parts (n_ring, 2, width): sums, sums of squares; NaN of a run that is lost.
+/// Arguments of the sums over each ring of each channel of a stream, in double:
+///   parts (n_ring, 2, width): sums, sums of squares; NaN if the run has failed.
 struct MomentsArgs {
     DeviceGrid grid;
     const float* x = nullptr;
@@ -135,15 +136,15 @@ struct MomentsArgs {
     const DeviceFindings* findings = nullptr;
 };
 
-/// Instance norm by those sums: operands of (x - mean) / sqrt(variance + eps) * weight + bias. Sums
-/// that are not finite are a finding.
+/// Arguments of the instance norm from those sums: operands of (x - mean) / sqrt(variance + eps) *
+/// weight + bias. Sums that are not finite are a finding.
 struct InstanceNormArgs {
     Operand operand = Operand::fp32;
     DeviceGrid grid;
     const float* x = nullptr;
     int64_t width = 0;
     const double* parts = nullptr;
-    const int64_t* places = nullptr;  ///< (n_part) of each ring of all ranks, in `parts`
+    const int64_t* places = nullptr;  ///< (n_part) index in `parts` of each ring of all ranks
     int64_t n_part = 0;
     const float *weight = nullptr, *bias = nullptr;  ///< (width)
     float eps = 0;
@@ -151,13 +152,14 @@ struct InstanceNormArgs {
     DeviceFindings* findings = nullptr;
 };
 
-/// Attention: queries, keys and values of the rings that a rank holds, operands first of the
-/// queries of all heads, then keys, then values; head_groups groups a head, scores are exponents of
-/// two. Rings are counted in what is held; the queries of `grid` begin at ring first_ring.
+/// Arguments of attention: queries, keys and values of the rings that a rank holds, operands first
+/// of the queries of all heads, then keys, then values; head_groups groups per head, scores are
+/// exponents of two. Rings are numbered among the held rings; the queries of `grid` begin at ring
+/// first_ring.
 ///   neighborhood  strips of a row, of whole rings   global  all rings
 struct AttendArgs {
     Operand operand = Operand::fp32;
-    DeviceGrid grid;  ///< of the queries
+    DeviceGrid grid;  ///< grid of the queries
     int32_t first_ring = 0, n_key_ring = 0;
     const void* qkv = nullptr;
     int64_t n_group = 0;
@@ -169,7 +171,7 @@ struct AttendArgs {
     int64_t to_groups = 0;
 };
 
-/// The first n_channel channels of a stream to planes.
+/// Arguments of the copy of the first n_channel channels of a stream to planes.
 struct PlanesArgs {
     DeviceGrid grid;
     const float* x = nullptr;
@@ -177,13 +179,13 @@ struct PlanesArgs {
     float* to = nullptr;
 };
 
-/// The decoder's geometry, upsampling included:
+/// Arguments of the decoder's geometry, including upsampling:
 ///   y(o) = sum_k sum of Psi_k(..) t(o * n_basis + k, ..) + added(o) + bias(o)
-/// to planes, or to the columns as y * std + mean, NaN where the findings say that the run has
-/// failed. Output column u * n_phase_out + phase.
+/// written to planes, or to the columns as y * std + mean, or NaN if the findings report that the
+/// run has failed. The output column is u * n_phase_out + phase.
 struct WriteArgs {
     DeviceStencil stencil;     ///< n_phase_in 1, from the internal grid
-    int32_t n_row = 0;         ///< of the output
+    int32_t n_row = 0;         ///< rows of the output
     const float* t = nullptr;  ///< planes
     int64_t n_in_point = 0;
     const float* added = nullptr;     ///< planes of the output's grid, may be `to`; null: nothing
@@ -195,9 +197,9 @@ struct WriteArgs {
     DeviceFindings* findings = nullptr;
 };
 
-/// The passes, as the plug-in offers them. Each enqueues on `stream`; throws device, not_supported.
-/// load() brings the code for an operand onto the device: once before the first pass of a plan
-/// there, and not while a graph is recorded.
+/// The passes of the plug-in. Each enqueues on `stream`; throws device, not_supported. load() loads
+/// the code for an operand onto the device. Call it once before the first pass of a plan there, and
+/// not while a graph is recorded.
 struct DeviceKernels {
     void (*read)(const DeviceProperties&, const ReadArgs&, Stream) = nullptr;
     void (*gather)(const DeviceProperties&, const GatherArgs&, Stream) = nullptr;
@@ -215,9 +217,9 @@ struct DeviceKernels {
 };
 
 namespace cuda {
-/// The passes, launched on the device that is the thread's current one.
+/// Returns the passes, launched on the thread's current device.
 const DeviceKernels& kernels();
-/// The same for a plug-in: each makes its device the current one for the launch.
+/// Returns the passes for a plug-in; each makes its device current for the launch.
 DeviceTable device_table();
 }  // namespace cuda
 

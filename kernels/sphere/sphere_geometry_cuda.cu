@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// From the caller's columns to the internal grid and back: the geometry of both convolutions. All
-// columns of an output row share a list, so that a warp reads one weight for 32 points, and its
-// points side by side.
+// Geometry of both convolutions: from the caller's columns to the internal grid and back. All
+// columns of an output row share a list, so that a warp reads one weight for 32 contiguous points.
 #include "kernels/device/columns.cuh"
 #include "kernels/device/items.cuh"
 #include "kernels/linear/linear_cuda.hpp"
@@ -11,14 +10,14 @@ namespace surrogate::kernels::sphere::cuda {
 namespace {
 
 constexpr int n_thread = item_threads, n_warp = n_thread / 32;
-constexpr int n_together = 4;  // channels that one weight is read for
+constexpr int n_together = 4;  // channels per read of a weight
 
-/// 32 columns of a row at a time.
+/// Returns the number of chunks of 32 columns of a row.
 __host__ __device__ constexpr int64_t chunks_of(int64_t n_column) {
     return (n_column + 31) / 32;
 }
 
-/// Threads of whole warps go through all columns, whose findings they count together.
+/// Reads columns. Threads of whole warps process all columns and count the findings together.
 __global__ void __launch_bounds__(n_thread) read_kernel(const ReadArgs args) {
     const int64_t n_whole = (args.n_point + 31) / 32 * 32;
     for (int64_t i = first_item(); i < n_whole; i += item_step()) {
@@ -34,7 +33,7 @@ __global__ void __launch_bounds__(n_thread) read_kernel(const ReadArgs args) {
     }
 }
 
-/// sums[i] += what list `list` takes of channel i * channel_step of x, at column u.
+/// Adds to sums[i] the terms of list `list` for channel i * channel_step of x, at column u.
 __device__ void add_list(const DeviceStencil& stencil, int64_t list, int u, const float* x,
                          int64_t channel_step, int n_channel, float (&sums)[n_together]) {
     const int n_column = stencil.n_column, n_phase = stencil.n_phase_in;
@@ -56,7 +55,7 @@ __device__ void add_list(const DeviceStencil& stencil, int64_t list, int u, cons
     }
 }
 
-/// A block takes 32 rows of a ring; its warps share the basis functions.
+/// Processes 32 rows of a ring per block; its warps share the basis functions.
 __global__ void __launch_bounds__(n_thread) gather_kernel(const GatherArgs args) {
     const int warp = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % 32;
     const int64_t n_row = args.grid.ring_tiles() * tile_rows, n_chunk = chunks_of(n_row);
@@ -84,13 +83,13 @@ __global__ void __launch_bounds__(n_thread) gather_kernel(const GatherArgs args)
 
 __device__ float activated(DeviceActivation activation, float u) {
     switch (activation) {
-        case DeviceActivation::relu: return u < 0 ? 0.0F : u;  // NaN stays
+        case DeviceActivation::relu: return u < 0 ? 0.0F : u;  // a NaN stays
         case DeviceActivation::gelu: return 0.5F * u * (1.0F + erff(u * 0.70710678F));
         default: return u;
     }
 }
 
-/// A block takes 32 rows of a ring and 32 channels, each warp four of those.
+/// Processes 32 rows of a ring and 32 channels per block, four channels per warp.
 __global__ void __launch_bounds__(n_thread) mix_kernel(const MixArgs args) {
     const int warp = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % 32;
     const int64_t n_row = args.grid.ring_tiles() * tile_rows, n_chunk = chunks_of(n_row);
@@ -136,7 +135,7 @@ __global__ void __launch_bounds__(n_thread) rings_kernel(const RingsArgs args) {
     }
 }
 
-/// A warp takes 8 channels of a tile.
+/// Processes 8 channels of a tile per warp.
 __global__ void __launch_bounds__(n_thread) planes_kernel(const PlanesArgs args) {
     const int lane = static_cast<int>(threadIdx.x) % 32, g = lane / 4, t = lane % 4;
     const int64_t n_used = (args.n_channel + 7) / 8, ring_tiles = args.grid.ring_tiles();
@@ -156,8 +155,8 @@ __global__ void __launch_bounds__(n_thread) planes_kernel(const PlanesArgs args)
     }
 }
 
-/// A block takes 32 columns of a phase of an output row; its warps share the basis functions, and
-/// their sums are joined in order.
+/// Processes 32 columns of a phase of an output row per block; its warps share the basis functions,
+/// and their sums are joined in order.
 __global__ void __launch_bounds__(n_thread) write_kernel(const WriteArgs args) {
     __shared__ float parts[n_warp][n_together][32];
     const DeviceStencil& stencil = args.stencil;

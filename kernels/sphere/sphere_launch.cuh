@@ -4,7 +4,7 @@
 #include "kernels/device/launch.cuh"
 #include "kernels/sphere/sphere_device.hpp"
 
-/// The launches of each file of the sphere's kernels.
+/// Declares the launches of each file of the sphere's kernels.
 namespace surrogate::kernels::sphere::cuda {
 
 using namespace surrogate::kernels::cuda;

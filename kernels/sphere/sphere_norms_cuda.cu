@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Norms: layer norms in place; instance norms over the grid, sums in double in parts of fixed
-// borders, then the normalised rows as operands. All are bound by memory.
+// Norms: layer norms in place; instance norms over the grid, with sums in double over parts with
+// fixed borders, then the normalized rows as operands. All are bound by memory.
 #include "kernels/device/columns.cuh"
 #include "kernels/device/products.cuh"
 #include "kernels/linear/linear_cuda.hpp"
@@ -16,7 +16,7 @@ __device__ float4 load_piece(const float* stream, int64_t index, int lane) {
     return reinterpret_cast<const float4*>(stream)[index * 32 + lane];
 }
 
-/// A warp takes a tile; a lane its channels of rows g and g + 8, as `linear` does.
+/// Processes one tile per warp; a lane has its channels of rows g and g + 8, as in `linear`.
 __global__ void __launch_bounds__(n_thread) norm_kernel(const NormArgs args) {
     const int warp = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % 32;
     const int t = lane % 4;
@@ -56,13 +56,13 @@ __global__ void __launch_bounds__(n_thread) norm_kernel(const NormArgs args) {
     }
 }
 
-/// Sums of a double over the lanes of a warp that hold the same channels.
+/// Returns the sums of a double over the lanes of a warp that hold the same channels.
 __device__ double sum_of_rows(double value) {
     for (int step = 4; step < 32; step *= 2) value += __shfl_xor_sync(~0U, value, step);
     return value;
 }
 
-/// A block takes a ring and 8 channels.
+/// Processes a ring and 8 channels per block.
 __global__ void __launch_bounds__(n_thread) moments_kernel(const MomentsArgs args) {
     __shared__ double sums[n_warp][2][8];
     const int warp = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % 32;
@@ -102,8 +102,8 @@ __global__ void __launch_bounds__(n_thread) moments_kernel(const MomentsArgs arg
     args.parts[(2 * int64_t{blockIdx.x} + which) * args.width + 8 * group + c] = total;
 }
 
-/// A block takes 8 channels and a share of the tiles; it adds up the parts of its channels itself,
-/// in an order that the rings alone decide.
+/// Processes 8 channels and a part of the tiles per block. It sums the parts of its channels
+/// itself, in an order that depends on the rings only.
 template <Operand operand>
 __global__ void __launch_bounds__(n_thread) instance_norm_kernel(const InstanceNormArgs args) {
     using P = Products<operand>;

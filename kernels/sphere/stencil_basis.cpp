@@ -34,7 +34,8 @@ public:
     int64_t size() const override { return static_cast<int64_t>(centres_.size()); }
     bool is_isotropic(int64_t k) const override { return n_phi_ == 1 || (n_r_ % 2 == 1 && k == 0); }
     void evaluate(double r, double phi, double* value, uint8_t* is_inside) const override {
-        // An even number of rings has none in the middle: those around the centre reach across it.
+        // An even number of rings has none in the middle: the rings around the center reach across
+        // it.
         const double opposite = phi >= 0 ? phi - pi : phi + pi;
         for (int64_t k = 0; k < size(); ++k) {
             value[k] = 0;
@@ -72,7 +73,7 @@ private:
     std::vector<Centre> centres_;
 };
 
-/// Bases on the unit disk: all their supports are the disk.
+/// Bases on the unit disk: the support of every function is the disk.
 class DiskBasis : public FilterBasis {
 public:
     explicit DiskBasis(double radius) : radius_(radius) {}
@@ -116,7 +117,7 @@ private:
         const double phase = static_cast<double>((j + 1) / 2) * pi * t;
         return j % 2 == 1 ? std::sin(phase) : std::cos(phase);
     }
-    /// On the unit disk, by the midpoint rule of the official code.
+    /// Returns the norm on the unit disk, by the midpoint rule of the official code.
     double norm(int64_t k) const {
         constexpr int n_r = 50, n_phi = 200;
         double sum = 0;
@@ -177,8 +178,8 @@ private:
     std::vector<Function> functions_;
 };
 
-/// J_m(x) by the trapezoidal rule for Bessel's integral, whose integrand is even: the first wrong
-/// term is J of order n - m, which is below 1e-16 for this n.
+/// Returns J_m(x) by the trapezoidal rule for Bessel's integral, whose integrand is even: the first
+/// wrong term is J of order n - m, which is below 1e-16 for this n.
 double bessel(int64_t m, double x) {
     const int64_t half = m + static_cast<int64_t>(x) + 20;  // n = 2 half
     const auto integrand = [&](int64_t j) {
@@ -225,8 +226,8 @@ private:
         double alpha = 0, factor = 1;
         bool is_sine = false;
     };
-    /// The first positive zeros of J_m up to a limit, at most `count`. The first lies beyond m, all
-    /// are more than 1 apart.
+    /// Returns the first positive zeros of J_m up to a limit, at most `count`. The first zero is
+    /// above m, and all distances are above 1.
     static std::vector<double> zeros(int64_t m, int64_t count, double limit) {
         std::vector<double> found;
         const double bound = limit * (1 + 1e-12);
@@ -257,7 +258,7 @@ void require(bool is_true, const Filter& filter, const char* what) {
     if (!is_true)
         throw Error(Status::invalid_argument,
                     std::string("filter shape (") + std::to_string(filter.shape[0]) + ", " +
-                        std::to_string(filter.shape[1]) + ") is not possible: " + what);
+                        std::to_string(filter.shape[1]) + ") is invalid: " + what);
 }
 
 }  // namespace
@@ -280,7 +281,7 @@ std::unique_ptr<FilterBasis> make_basis(const Filter& filter, double radius) {
             require(a >= 1 && b >= 0, filter, "Fourier-Bessel bases have at least 1 zero");
             return std::make_unique<FourierBessel>(a, b, radius);
     }
-    throw Error(Status::internal, "basis without a class");
+    throw Error(Status::internal, "unhandled filter basis");
 }
 
 int64_t Filter::n_basis() const {

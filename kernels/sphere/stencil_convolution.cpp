@@ -10,13 +10,13 @@
 namespace surrogate::kernels::sphere {
 namespace {
 
-/// Zeros inside a strip that cost less than a new strip.
+/// Number of zeros inside a strip that cost less than a new strip.
 constexpr int64_t longest_gap = 3;
 
-/// All functions of a filter at the points that one output row sees.
+/// All functions of a filter at the input points of one output row.
 struct FilterRow {
     RowRange rows;               ///< of the input
-    std::vector<Run> runs;       ///< a row of the input each
+    std::vector<Run> runs;       ///< one row of the input each
     std::vector<int64_t> begin;  ///< first point of a run
     std::vector<double> value;   ///< (point, basis function)
     std::vector<uint8_t> is_inside;
@@ -68,7 +68,7 @@ public:
 private:
     size_t at(int64_t point, int64_t k) const { return static_cast<size_t>(point * n_basis_ + k); }
 
-    /// Raw values of an output row.
+    /// Computes the raw values of an output row.
     void evaluate(int64_t row) {
         row_.rows = meridian_.rows(row);
         row_.runs.clear();
@@ -77,7 +77,7 @@ private:
         for (int64_t hi = row_.rows.begin; hi < row_.rows.end; ++hi) {
             row_.runs.push_back(is_transposed_ ? disks_.columns(hi, row) : disks_.columns(row, hi));
             row_.begin.push_back(row_.begin.back() + std::max<int64_t>(0, row_.runs.back().count));
-            // Sums use the weights of the ring that the points lie on.
+            // Sums use the weights of the ring that contains the points.
             row_.quadrature.push_back(in_rows_.weight[static_cast<size_t>(hi)] /
                                       (2 * static_cast<double>(n_lon_)));
         }
@@ -98,7 +98,7 @@ private:
         }
     }
 
-    /// Sum over the points of a row of f(point, quadrature weight).
+    /// Returns the sum over the points of a row of f(point, quadrature weight).
     template <class Term>
     double sum(const Term& term) const {
         double total = 0;
@@ -107,16 +107,16 @@ private:
                 total += term(p, row_.quadrature[i]);
         return total;
     }
-    /// S_k = sum of |b_k| u.
+    /// Returns S_k = sum of |b_k| u.
     double size_of(int64_t k) const {
         return sum([&](int64_t p, double u) { return std::abs(row_.value[at(p, k)]) * u; });
     }
-    /// U_k = sum of u over the support.
+    /// Returns U_k = sum of u over the support.
     double support_of(int64_t k) const {
         return sum([&](int64_t p, double u) { return row_.is_inside[at(p, k)] ? u : 0; });
     }
 
-    /// Anisotropic functions lose their mean over the support.
+    /// Subtracts from anisotropic functions their mean over the support.
     void subtract_means() {
         for (int64_t k = 0; k < n_basis_; ++k) {
             if (basis_->is_isotropic(k)) continue;
@@ -154,10 +154,10 @@ private:
             case BasisNorm::geometric: return (1 - std::cos(filter_.theta_cutoff)) / 4;
             case BasisNorm::none: return 1;
         }
-        throw Error(Status::internal, "normalisation without a rule");
+        throw Error(Status::internal, "unhandled normalization mode");
     }
 
-    /// The list of function k for one phase of the evaluated row.
+    /// Adds the list of function k for one phase of the evaluated row.
     void add_list(int64_t phase, int64_t k, Stencil& stencil) const {
         for (int64_t hi = row_.rows.begin; hi < row_.rows.end; ++hi) {
             const Run run = row_.runs[static_cast<size_t>(hi - row_.rows.begin)];
@@ -177,12 +177,12 @@ private:
         stencil.value_begin.push_back(static_cast<int64_t>(stencil.values.size()));
     }
 
-    /// Strips of the nonzero values among some columns of a phase row; column i is point
+    /// Adds strips of the nonzero values among some columns of a phase row; column i is point
     /// `first_point + i * step` of the run of row hi.
     void add_strips(int64_t hi, int64_t k, int64_t phase_row, Run columns, int64_t first_point,
                     int64_t step, Stencil& stencil) const {
         const auto i = static_cast<size_t>(hi - row_.rows.begin);
-        // Quadrature weights of the input, whatever ring the sums were taken over.
+        // Quadrature weights of the input, regardless of the ring of the sums.
         const double factor = in_rows_.weight[static_cast<size_t>(hi)] /
                               (2 * static_cast<double>(n_lon_in_)) /
                               row_.divisor[static_cast<size_t>(k)];
@@ -195,7 +195,7 @@ private:
                 ++column;
                 continue;
             }
-            int64_t end = column + 1;  // behind the last nonzero value
+            int64_t end = column + 1;  // after the last nonzero value
             for (int64_t next = end; next < columns.count && next - end < longest_gap + 1; ++next)
                 if (value(next) != 0) end = next + 1;
             stencil.strips.push_back({static_cast<int32_t>(phase_row),
@@ -211,7 +211,7 @@ private:
     bool is_transposed_;
     Phases phases_;
     Latitudes out_rows_, in_rows_;
-    int64_t n_lon_, n_lon_in_;  ///< n_lon_: of the ring whose points lie in the disks
+    int64_t n_lon_, n_lon_in_;  ///< n_lon_: of the ring whose points are in the disks
     Meridian meridian_;
     Disks disks_;
     std::unique_ptr<FilterBasis> basis_;
@@ -224,16 +224,16 @@ void check(const Grid& out, const Grid& in, const Filter& filter, bool is_transp
     const Grid& fine = is_transposed ? out : in;
     const Grid& coarse = is_transposed ? in : out;
     if (!(filter.theta_cutoff > 0))
-        throw Error(Status::invalid_argument, "theta_cutoff must be positive, " +
-                                                  std::to_string(filter.theta_cutoff) + " given");
-    const Phases phases(out, in);  // names sizes that would work
+        throw Error(Status::invalid_argument,
+                    "theta_cutoff must be positive, is " + std::to_string(filter.theta_cutoff));
+    const Phases phases(out, in);  // throws with a text that names sizes that would work
     if (coarse.n_lon > phases.n_column)
         throw Error(Status::shape, std::string(is_transposed ? "input" : "output") + " has " +
                                        std::to_string(coarse.n_lon) + " longitudes, " +
                                        (is_transposed ? "output" : "input") + " only " +
                                        std::to_string(fine.n_lon) +
-                                       "; convolutions go to a coarser grid, transposed "
-                                       "convolutions to a finer one");
+                                       "; a convolution needs an output grid that is not finer, a "
+                                       "transposed convolution one that is not coarser");
 }
 
 }  // namespace

@@ -25,7 +25,7 @@ int64_t floor_divide(int64_t a, int64_t b) {
     return a / b - (a % b < 0 ? 1 : 0);
 }
 
-/// Numbers around n that divide `other` or are divided by it.
+/// Returns numbers near n that divide `other` or are divided by it.
 std::string sizes_that_work(int64_t n, int64_t other) {
     const auto works = [&](int64_t m) { return m % other == 0 || other % m == 0; };
     int64_t below = std::max<int64_t>(n, 1), above = below;
@@ -50,7 +50,8 @@ Disks::Disks(const Latitudes& centres, const Latitudes& points, int64_t n_lon, d
       n_lon_(n_lon),
       radius_(radius) {}
 
-/// Source: spec of the sphere, section 4, to the letter: near-ties fall as in the official code.
+/// Returns the position. Source: spec of the sphere, section 4, with the same operations, so that
+/// near-ties are decided as in the official code.
 Disks::Position Disks::local(int64_t centre, int64_t point, int64_t column) const {
     const auto o = static_cast<size_t>(centre), i = static_cast<size_t>(point),
                j = static_cast<size_t>(column);
@@ -77,7 +78,8 @@ Sighting Disks::sight(int64_t centre, int64_t point, int64_t column) const {
     return sighting;
 }
 
-/// The half-width is first estimated, then settled with the distances themselves.
+/// Returns the columns. The half-width is first estimated, then corrected with the distances
+/// themselves.
 Run Disks::columns(int64_t centre, int64_t point) const {
     const auto o = static_cast<size_t>(centre), i = static_cast<size_t>(point);
     const double across = centres_.sine[o] * points_.sine[i];
@@ -96,11 +98,12 @@ Run Disks::columns(int64_t centre, int64_t point) const {
         while (w >= 0 && !is_within(centre, point, w)) --w;
     }
     if (w == half) return {-half, n_lon_};
-    return {-w, 2 * w + 1};  // nothing for w = -1
+    return {-w, 2 * w + 1};  // empty for w = -1
 }
 
 RowRange Meridian::rows(int64_t centre) const {
-    // acos near its ends is off by 1e-8: take more rows, drop those whose distance says no.
+    // acos near its ends has an error of 1e-8: more rows are tried, and rows outside by their
+    // distance are dropped.
     constexpr double slack = 1e-6;
     const double theta = centres_[static_cast<size_t>(centre)];
     const auto first = std::lower_bound(points_.begin(), points_.end(), theta - radius_ - slack);
@@ -133,9 +136,9 @@ Phases::Phases(const Grid& out, const Grid& in) : n_column(std::min(out.n_lon, i
     if (in.n_lon % out.n_lon != 0 && out.n_lon % in.n_lon != 0)
         throw Error(Status::shape, "one number of longitudes must divide the other; output has " +
                                        std::to_string(out.n_lon) + ", input " +
-                                       std::to_string(in.n_lon) + "; near them, outputs of " +
+                                       std::to_string(in.n_lon) + "; use outputs of " +
                                        sizes_that_work(out.n_lon, in.n_lon) + " or inputs of " +
-                                       sizes_that_work(in.n_lon, out.n_lon) + " would work");
+                                       sizes_that_work(in.n_lon, out.n_lon) + ", for example");
     n_in = in.n_lon / n_column;
     n_out = out.n_lon / n_column;
 }

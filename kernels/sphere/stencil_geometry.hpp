@@ -6,21 +6,22 @@
 
 #include "kernels/sphere/stencil.hpp"
 
-/// Helpers of neighborhoods and filters: distances, which columns of a row lie in a disk, phases.
+/// Shared by neighborhoods and filters: distances, columns of a row in a disk, phases.
 namespace surrogate::kernels::sphere {
 
-/// Reach of a layer: official code widens every cutoff by this factor.
+/// Returns the reach of a layer: the official code widens every cutoff by this factor.
 constexpr double reach(double theta_cutoff) {
     return 1.001 * theta_cutoff;
 }
 
-/// Consecutive columns of one row, relative to the column of the centre.
+/// Consecutive columns of one row, relative to the column of the center.
 struct Run {
     int64_t first = 0, count = 0;
     int64_t last() const { return first + count - 1; }
 };
 
-/// A point as seen from a centre: 0 = south, pi/2 = east, pi = north, 3 pi/2 = west.
+/// Distance and direction of a point from a center: 0 = south, pi/2 = east, pi = north, 3 pi/2 =
+/// west.
 struct Sighting {
     double distance = 0, direction = 0;
 };
@@ -30,10 +31,12 @@ class Disks {
 public:
     Disks(const Latitudes& centres, const Latitudes& points, int64_t n_lon, double radius);
 
-    /// Columns of row `point` within the disk around row `centre`: [-w, w] or a full ring.
+    /// Returns the columns of row `point` within the disk around row `centre`: [-w, w] or a full
+    /// ring.
     Run columns(int64_t centre, int64_t point) const;
-    /// Returns the offset of the column |column| steps east of the center. If the center or its
-    /// antipode is met, the direction is rounding noise: 0 by decree, so that all machines agree.
+    /// Returns distance and direction of the column |column| steps east of the center. At the
+    /// center and its antipode the direction is only rounding error; it is set to 0, so that all
+    /// machines agree.
     Sighting sight(int64_t centre, int64_t point, int64_t column) const;
     double distance(int64_t centre, int64_t point, int64_t column) const;
 
@@ -55,7 +58,7 @@ private:
     double radius_;
 };
 
-/// Rows that meet a disk. The meridian of a centre passes through column 0 of all rows.
+/// Finds the rows that meet a disk. The meridian of a center passes through column 0 of all rows.
 class Meridian {
 public:
     Meridian(const Latitudes& centres, const Latitudes& points, double radius)
@@ -64,7 +67,8 @@ public:
           points_(points.theta),
           radius_(radius) {}
 
-    /// Rows of the points within the disk around row `centre`. Both grids see each other alike.
+    /// Returns the rows of the points within the disk around row `centre`. The relation is
+    /// symmetric between the grids.
     RowRange rows(int64_t centre) const;
 
 private:
@@ -78,10 +82,11 @@ private:
 struct Phases {
     Phases(const Grid& out, const Grid& in);
 
-    /// Columns of a phase row `phase` (of the input) that a run of input columns covers.
+    /// Returns the columns of a phase row `phase` (of the input) that a run of input columns
+    /// covers.
     Run of_input(Run run, int64_t phase) const;
-    /// If the output is the finer grid and `run` holds output columns around an input point: the
-    /// input columns whose run covers column `phase`.
+    /// For a finer output grid, with `run` holding output columns around an input point: returns
+    /// the input columns whose run covers column `phase`.
     Run of_output(Run run, int64_t phase) const;
 
     int64_t n_column = 0, n_in = 1, n_out = 1;

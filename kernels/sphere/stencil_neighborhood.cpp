@@ -22,8 +22,8 @@ public:
           out_rows_(latitudes(out.kind, out.n_lat)),
           in_rows_(latitudes(in.kind, in.n_lat)),
           meridian_(out_rows_, in_rows_, radius_),
-          // The finer grid's points lie in disks around those of the other, as in the official
-          // code.
+          // The disks are around the points of the coarser grid and contain points of the finer
+          // grid, as in the official code.
           disks_(phases_.n_out > 1 ? Disks(in_rows_, out_rows_, out.n_lon, radius_)
                                    : Disks(out_rows_, in_rows_, in.n_lon, radius_)) {}
 
@@ -74,8 +74,8 @@ private:
         throw Error(Status::invalid_argument,
                     "output row " + std::to_string(row) + " of " + std::to_string(out_.n_lat) +
                         " has no neighbor within theta_cutoff = " + std::to_string(theta_cutoff_) +
-                        "; from " + std::to_string(std::ceil(nearest / 1.001 * 1e6) / 1e6) +
-                        " on it would have one");
+                        "; it has one from " +
+                        std::to_string(std::ceil(nearest / 1.001 * 1e6) / 1e6) + " on");
     }
 
     Grid out_, in_;
@@ -106,7 +106,7 @@ Stencil neighborhood(const Grid& out, const Grid& in, double theta_cutoff, int64
                      int64_t end_row) {
     if (!(theta_cutoff > 0))
         throw Error(Status::invalid_argument,
-                    "theta_cutoff must be positive, " + std::to_string(theta_cutoff) + " given");
+                    "theta_cutoff must be positive, is " + std::to_string(theta_cutoff));
     return Neighborhood(out, in, theta_cutoff).stencil(first_row, end_row);
 }
 

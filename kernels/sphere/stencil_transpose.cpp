@@ -6,7 +6,7 @@
 namespace surrogate::kernels::sphere {
 namespace {
 
-/// A strip of the stencil that is read, and its place.
+/// A strip of the input stencil, and its position.
 struct Reader {
     int64_t out_phase_row = 0, k = 0;
     Strip strip;
@@ -29,14 +29,15 @@ void for_strips(const Stencil& stencil, const Body& body) {
     }
 }
 
-/// Becomes the places where lists begin, from their sizes behind a zero.
+/// Converts sizes, stored after a zero, to the offsets of lists.
 void accumulate(std::vector<int64_t>& begin) {
     for (size_t i = 1; i < begin.size(); ++i) begin[i] += begin[i - 1];
 }
 
 }  // namespace
 
-/// Output column u sees input column j = u + first + o: input column j is seen from j - first - o.
+/// Returns the transposed stencil. Output column u is connected to input column j = u + first + o:
+/// input column j is connected to output column j - first - o.
 Stencil transpose(const Stencil& stencil, int64_t first_row, int64_t end_row) {
     Stencil to;
     to.n_column = stencil.n_column;

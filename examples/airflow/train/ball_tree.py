@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Orders of points for Ball Sparse Attention: a ball tree over points, and one over turned slots."""
+"""Orders points for Ball Sparse Attention: a ball tree over points, and one over rotated slots."""
 
 import numpy as np
 
@@ -9,7 +9,7 @@ def next_power(n):
 
 
 def _axis(x):
-    """The axis of the largest extent; the lowest one of equals."""
+    """Returns the axis of the largest extent; the first one of equal axes."""
     return int(np.argmax(x.max(0) - x.min(0)))
 
 
@@ -18,10 +18,10 @@ def _sorted(ids, coordinate, key):
 
 
 def tree(positions, gid, least_slots):
-    """(idx, mask): the point of each slot, and whether the slot is its first.
+    """Returns (idx, mask): the point of each slot, and True if the slot is its first.
 
-    A node gives the lower half of its points, by (coordinate on its longest axis, gid), to its left child, down to
-    nodes of two slots. A lone point fills both.
+    The left child of a node gets the lower half of its points, ordered by (coordinate on its longest axis, gid), down
+    to nodes of two slots. A single point fills both.
     """
     x = positions.astype(np.float64) + 0.0  # -0.0 becomes 0.0
     n_slot = next_power(len(x))
@@ -42,7 +42,7 @@ def tree(positions, gid, least_slots):
 
 
 def turned_order(slot_positions, rotation):
-    """perm: position j of the turned order holds slot perm[j]. rotation: nine numbers, rows of the matrix R of p R."""
+    """Returns perm: index j of the rotated order holds slot perm[j]. rotation: nine numbers, rows of the matrix R of p R."""
     p, r = slot_positions.astype(np.float64), np.array(rotation).reshape(3, 3)
     x = np.stack([(p[:, 0] * r[0, k] + p[:, 1] * r[1, k]) + p[:, 2] * r[2, k] for k in range(3)], axis=1)
     slot = np.arange(len(p))

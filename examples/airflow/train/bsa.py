@@ -9,9 +9,9 @@ import ball_tree
 
 
 class Cloud:
-    """What depends on positions only: both orders of the slots, and their places.
+    """Data that depends on positions only: both orders of the slots, and their positions.
 
-    positions  (n, 3) normalised, float32;  gid  (n,) distinct integers;  dtype  of the network
+    positions  (n, 3) normalized, float32;  gid  (n,) distinct integers;  dtype  of the network
     """
 
     def __init__(self, positions, gid, network, dtype=torch.float32):
@@ -34,7 +34,7 @@ def _turned(positions, network):
 
 
 def _places(positions, ball, dtype):
-    """(relative positions (n, 3), distances inside each ball (n / ball, ball, ball))."""
+    """Returns (relative positions (n, 3), distances inside each ball (n / ball, ball, ball))."""
     balls = positions.reshape(-1, ball, positions.shape[1]).double()
     relative = balls - balls.mean(dim=1, keepdim=True)
     distance = (balls[:, :, None] - balls[:, None]).square().sum(-1).sqrt()
@@ -108,7 +108,7 @@ class Attention(nn.Module):
 
     @torch.no_grad()
     def choose(self, q, coarse_k):
-        """(heads, groups, chosen): blocks of other balls first, then by score, then by number; ascending."""
+        """Returns (heads, groups, chosen): blocks of other balls first, then by score, then by number; ascending."""
         heads, n, d = q.shape
         mean = q.reshape(heads, n // self.group, self.group, d).mean(2)
         score = mean @ coarse_k.transpose(1, 2) * d**-0.5
@@ -165,7 +165,7 @@ class Main(nn.Module):
 
 
 class BSA(nn.Module):
-    """features (n, c_in) normalised, of the points of `cloud`, to (n, c_out)."""
+    """Network from features (n, c_in), normalized, of the points of `cloud` to (n, c_out)."""
 
     def __init__(self, network):
         super().__init__()

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Makes the model file of what train.py has left: measures the error on bodies never seen, writes card and check case."""
+"""Writes the model file from the results of train.py: measures the error on unseen bodies, adds card and check case."""
 
 import argparse
 import os
@@ -31,7 +31,7 @@ def arguments():
 
 @torch.no_grad()
 def test(model, scales, network, folder, seeds, n_point):
-    """Mean and largest relative L2 error over bodies of about n_point points."""
+    """Returns mean and largest relative L2 error over bodies of about n_point points."""
     errors = []
     for seed in seeds:
         sample = samples.read(folder, seed, n_point)
@@ -61,7 +61,7 @@ def fields_of(scales):
 
 
 def in_double(model, inputs, positions, cloud, network):
-    """The same network in double, with places that are not rounded."""
+    """Returns the result of the same network in double, with positions that are not rounded."""
     twin = bsa.BSA(network).double()
     twin.load_state_dict({name: value.double() for name, value in model.state_dict().items()})
     exact = bsa.Cloud(positions, np.arange(len(positions)), network, dtype=torch.float64)

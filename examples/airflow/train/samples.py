@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Samples as the example writes them (-samples), as inputs and targets of the network."""
+"""Reads samples that the example wrote (-samples) as inputs and targets of the network."""
 
 import os
 
@@ -17,12 +17,12 @@ def path(folder, seed, n_point):
 
 
 def read(folder, seed, n_point):
-    """(n, 7) float32 of the body of a seed, on the mesh of about so many points."""
+    """Returns (n, 7) float32 of the body of a seed, on the mesh of about n_point points."""
     return np.load(path(folder, seed, n_point))
 
 
 def features(sample):
-    """(n, 6) in the units of the card: the body is symmetric, so left counts as right."""
+    """Returns (n, 6) in the units of the card: the body is symmetric, so left counts as right."""
     x, y, z, nx, ny, nz = sample[:, :6].astype(np.float64).T
     side = np.where(y < 0, -1.0, 1.0)
     return np.stack([x, side * y, z, nx, side * ny, nz], axis=1)
@@ -30,7 +30,7 @@ def features(sample):
 
 class Scales:
     """Mean and deviation of inputs, positions and pressures over samples. Positions have one deviation, so that distances
-    keep their meaning in all directions."""
+    are scaled alike in all directions."""
 
     def __init__(self, samples):
         values = np.concatenate([features(one) for one in samples])

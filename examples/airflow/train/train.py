@@ -50,7 +50,7 @@ def seeds(text):
 
 
 def mixture(text):
-    """[(points, share)], steps of a stage."""
+    """Returns [(points, fraction)] and the steps of a stage."""
     parts, n_step = text.split(":")
     pairs = [(part + "*1").split("*")[:2] for part in parts.split("+")]
     whole = sum(float(weight) for _, weight in pairs)
@@ -58,13 +58,13 @@ def mixture(text):
 
 
 class Bodies:
-    """Samples ready for the network. Small ones are kept when they have been made once."""
+    """Samples prepared for the network. Small ones are cached."""
 
     def __init__(self, folder, scales):
         self.folder, self.scales, self.kept = folder, scales, {}
 
     def seeds(self, n_point, wanted):
-        """Those of the wanted bodies of which there is a sample of this size."""
+        """Returns the wanted bodies for which a sample of this size exists."""
         return [seed for seed in wanted if os.path.exists(samples.path(self.folder, seed, n_point))]
 
     def get(self, seed, n_point):
@@ -94,7 +94,7 @@ def mean_error(model, bodies, which, n_point, scales):
 
 
 def rate_at(step, n_step, highest):
-    """Linear for a tenth of the steps, at most 100, then a cosine down to a hundredth."""
+    """Learning rate: linear for a tenth of the steps, at most 100, then a cosine down to a hundredth."""
     n_first = min(100, n_step // 10)
     if step < n_first:
         return highest * (step + 1) / n_first
@@ -102,7 +102,7 @@ def rate_at(step, n_step, highest):
 
 
 class Average:
-    """Of the last hundred or so weights."""
+    """Moving average over about the last hundred weights."""
 
     def __init__(self, model):
         self.model, self.step = copy.deepcopy(model), 0
@@ -116,7 +116,7 @@ class Average:
 
 
 def order(bodies, stage, trained, random):
-    """The (seed, points) of each step of a stage: every body of a size once before one comes again."""
+    """Returns (seed, points) of each step of a stage: every body of a size is used once before one is repeated."""
     parts, n_step = stage
     sizes = random.choice([n for n, _ in parts], size=n_step, p=[share for _, share in parts])
     queues = {n: [] for n, _ in parts}

@@ -10,7 +10,7 @@ static void check(surrogate_status status) {
     if (status != SURROGATE_SUCCESS) bft_error(__FILE__, __LINE__, 0, "%s", surrogate_error(NULL));
 }
 
-/* Ends the calculation: the card names a field that the solver does not have. */
+/* Ends the calculation because the card names a field that the solver does not have. */
 static void refuse(const char* name, const char* wanted) {
     char found[2000] = "";
     size_t used = 0;
@@ -27,11 +27,11 @@ static void refuse(const char* name, const char* wanted) {
               name, wanted, found);
 }
 
-/* The host's numbers behind a name of the card: "pressure", or a component, "velocity.x". */
+/* Returns the host's values for a name of the card: "pressure", or a component, "velocity.x". */
 static surrogate_array column_of(const char* name, int is_output) {
     char host[256];
     snprintf(host, sizeof host, "%s%s", is_output ? "predicted_" : "", name);
-    const int64_t n = cs_glob_mesh->n_cells; /* ghost cells lie behind them */
+    const int64_t n = cs_glob_mesh->n_cells; /* ghost cells follow them */
     const cs_field_t* field = cs_field_by_name_try(host);
     if (field != NULL && field->dim == 1 && field->location_id == CS_MESH_LOCATION_CELLS)
         return surrogate_column_f64(field->val, n, 1);
@@ -77,7 +77,7 @@ surrogate_plan* surrogate_saturne_open(const cs_domain_t* domain, const char* pa
     surrogate_plan* plan = NULL;
     check(surrogate_options_create(&options));
     check(surrogate_options_set(
-        options, "agree", "true")); /* bft_error may end the job before another rank has spoken */
+        options, "agree", "true")); /* bft_error may end the job before another rank has reported */
     check(surrogate_plan_open_mpi(comm, path, &cells, options, &plan));
     surrogate_options_destroy(&options);
     bind(plan, 0);
@@ -86,7 +86,7 @@ surrogate_plan* surrogate_saturne_open(const cs_domain_t* domain, const char* pa
 }
 
 void surrogate_saturne_run(surrogate_plan* plan) {
-    bind(plan, 0); /* again: the solver may have given a field other memory */
+    bind(plan, 0); /* again: the solver may have reallocated a field */
     bind(plan, 1);
     check(surrogate_plan_run(plan));
 }

@@ -1,5 +1,6 @@
 ! SPDX-License-Identifier: Apache-2.0
-! The case: the lid at y = 1 moves with CAVITY_LID m/s, the other walls stand still, both sides are planes of symmetry.
+! The case: the lid at y = 1 moves with CAVITY_LID m/s, the other walls are at rest, both sides are
+! planes of symmetry.
 subroutine cs_f_user_boundary_conditions(nvar, nscal, icodcl, itrifb, itypfb, izfppp, dt, rcodcl)
 use paramx
 use numvar

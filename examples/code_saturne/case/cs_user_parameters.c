@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The case: a laminar lid-driven cavity of 1 m that starts from rest, for 2 s. Of the surrogate there is one line. */
+/* The case: a laminar lid-driven cavity of 1 m that starts from rest, for 2 s. The surrogate needs
+ * one line. */
 #include <cavity.h>
 
 void cs_user_model(void) {
     cs_get_glob_turb_model()->iturb = CS_TURB_NONE;
     cs_parameters_add_property("predicted_pressure", 1,
-                               CS_MESH_LOCATION_CELLS); /* + where the prediction is written */
+                               CS_MESH_LOCATION_CELLS); /* + for the prediction */
 }
 
 void cs_user_parameters(cs_domain_t* domain) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The model CAVITY_MODEL predicts the pressure of every step from its velocity; the solver's own
- * judges it. */
+/* The model CAVITY_MODEL predicts the pressure of every step from its velocity. The result is
+ * compared with the solver's pressure. */
 #include <cavity.h>
 #include <surrogate_saturne.h> /* + */
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* After the routine of Fortran: the solver's pressure judges the predicted one. */
+/* Runs after the Fortran routine: compares the predicted pressure with the solver's. */
 #include <cavity.h>
 
 void cs_user_extra_operations(cs_domain_t* domain) {

@@ -1,6 +1,7 @@
 ! SPDX-License-Identifier: Apache-2.0
-! The model CAVITY_MODEL predicts the pressure of every step from its velocity; cs_user_extra_operations.c judges it.
-! code_saturne shows Fortran no communicator: MPI_COMM_WORLD is right unless it is coupled with another code.
+! The model CAVITY_MODEL predicts the pressure of every step from its velocity;
+! cs_user_extra_operations.c compares it with the solver's. code_saturne gives Fortran no
+! communicator: MPI_COMM_WORLD is correct unless it is coupled with another code.
 subroutine cs_f_user_extra_operations(nvar, nscal, dt)
 use, intrinsic :: iso_c_binding, only: c_associated
 use surrogate                                                                                        ! +

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writes a data set for `surrogate train`: velocity and pressure of every fifth step, in the
- * file CAVITY_DATA. */
+/* Writes a data set for `surrogate train`: velocity and pressure of every fifth step, in the file
+ * CAVITY_DATA. */
 #include <cavity.h>
 #include <surrogate/surrogate_dataset.h>
 #include <surrogate/surrogate_mpi.h>
@@ -9,7 +9,7 @@ static const int steps_a_sample = 5;
 static surrogate_context* context;
 static surrogate_dataset* set;
 static double*
-    pressure; /* less its mean, which an incompressible fluid in a closed box does not have */
+    pressure; /* less its mean, which is arbitrary for an incompressible fluid in a closed box */
 
 static void check(surrogate_status status) {
     if (surrogate_context_agree(context, status, NULL) != SURROGATE_SUCCESS)
@@ -36,8 +36,8 @@ void cs_user_extra_operations_initialize(cs_domain_t* domain) {
 
     const char *at_cells[] = {"point"}, *at_samples[] = {"sample", "point"};
     const surrogate_variable variables[] = {
-        {"x", "m", "centres of the cells", "X", at_cells, 1, SURROGATE_FLOAT64},
-        {"y", "m", "centres of the cells", "Y", at_cells, 1, SURROGATE_FLOAT64},
+        {"x", "m", "centers of the cells", "X", at_cells, 1, SURROGATE_FLOAT64},
+        {"y", "m", "centers of the cells", "Y", at_cells, 1, SURROGATE_FLOAT64},
         {"velocity.x", "m/s", NULL, NULL, at_samples, 2, SURROGATE_FLOAT32},
         {"velocity.y", "m/s", NULL, NULL, at_samples, 2, SURROGATE_FLOAT32},
         {"pressure", "Pa", "pressure less its mean", NULL, at_samples, 2, SURROGATE_FLOAT32}};

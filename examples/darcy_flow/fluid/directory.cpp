@@ -14,7 +14,7 @@ PetscErrorCode make_directory(MPI_Comm comm, const std::string& path) {
     if (rank == 0) std::filesystem::create_directories(path, error);
     int failed = error ? 1 : 0;
     PetscCallMPI(MPI_Bcast(&failed, 1, MPI_INT, 0, comm));
-    PetscCheck(!failed, comm, PETSC_ERR_FILE_OPEN, "-output %s: the directory cannot be made",
+    PetscCheck(!failed, comm, PETSC_ERR_FILE_OPEN, "-output %s: cannot create the directory",
                path.c_str());
     PetscFunctionReturn(0);
 }

@@ -7,8 +7,8 @@
 
 namespace darcy {
 
-/// Collective: the folder of option -output, made with those above it. An error on all ranks if it
-/// cannot be made.
+/// Creates the folder of option -output and its parents. Returns an error on all ranks if this
+/// fails. Collective.
 PetscErrorCode make_directory(MPI_Comm comm, const std::string& path);
 
 }  // namespace darcy

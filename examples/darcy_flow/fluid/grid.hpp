@@ -9,24 +9,24 @@ namespace darcy {
 
 using OwnedVec = Owner<Vec, VecDestroy>;
 
-/// The unit square in n x n cells of width h, spread over the ranks by a DMDA with one ghost cell
-/// to each side. Cell (i, j) has its centre at ((i + 1/2) h, (j + 1/2) h), which is its coordinate
-/// in the DMDA. Arrays are [j][i].
+/// The unit square in n x n cells of width h, distributed over the ranks by a DMDA with one ghost
+/// cell on each side. Cell (i, j) has its center at ((i + 1/2) h, (j + 1/2) h), which is its
+/// coordinate in the DMDA. Arrays are [j][i].
 struct Grid {
     PetscInt n = 0;
     PetscReal h = 0;
     Owner<DM, DMDestroy> da;
 
-    /// in_rows: every rank has whole rows j, instead of blocks.
+    /// Creates the grid. in_rows: every rank has whole rows j, instead of blocks. Collective.
     PetscErrorCode create(MPI_Comm comm, PetscInt n_cell, bool in_rows = false);
     PetscErrorCode new_vec(OwnedVec* vec) const;
-    /// A vector with ghost cells; values across the edges of the square do not exist.
+    /// Creates a vector with ghost cells; there are no ghost values outside the square.
     PetscErrorCode new_ghosted(OwnedVec* vec) const;
     PetscErrorCode fill_ghosts(Vec from, Vec ghosted) const;
     MPI_Comm comm() const { return PetscObjectComm(reinterpret_cast<PetscObject>(DM(da))); }
 };
 
-/// A DMDA vector's values as [j][i] while the view lives.
+/// Values of a DMDA vector as [j][i] for the lifetime of the view.
 class CellsRead {
 public:
     CellsRead(const Grid& grid, Vec vec) : grid_(grid), vec_(vec) {
@@ -73,8 +73,8 @@ struct Box {
     PetscInt size() const { return (i1 - i0) * (j1 - j0); }
 };
 
-/// The four faces of a cell: the neighbour's offset. A neighbour outside the square is the edge,
-/// where p = 0.
+/// The four faces of a cell: the offset of the neighbor. A neighbor outside the square means the
+/// edge, where p = 0.
 struct Face {
     PetscInt di, dj;
 };
@@ -84,8 +84,8 @@ inline bool is_inside(const Grid& grid, PetscInt i, PetscInt j) {
     return i >= 0 && i < grid.n && j >= 0 && j < grid.n;
 }
 
-/// Flux through a face = T (p_P - p_Q): harmonic mean of the mobilities, or half the distance to
-/// the edge.
+/// Returns T of a face, whose flux is T (p_P - p_Q): harmonic mean of the mobilities, or half the
+/// distance to the edge.
 inline PetscReal transmissibility(PetscReal a_p, PetscReal a_q) {
     return 2 * a_p * a_q / (a_p + a_q);
 }
@@ -93,12 +93,12 @@ inline PetscReal edge_transmissibility(PetscReal a_p) {
     return 2 * a_p;
 }
 
-/// Mobilities of the fluid in place and of the fluid that comes in, in m^2/(Pa s).
+/// Mobilities of the resident and of the injected fluid, in m^2/(Pa s).
 struct Mobilities {
     PetscReal resident = 3, injected = 12;
 };
 
-/// Mobility a = resident + (injected - resident) c of cells with concentration c.
+/// Computes the mobility a = resident + (injected - resident) c of cells with concentration c.
 PetscErrorCode mobility_of(const Mobilities& mobilities, Vec c, Vec a);
 
 }  // namespace darcy

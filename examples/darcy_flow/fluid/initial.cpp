@@ -16,7 +16,7 @@ namespace {
 
 using std::numbers::pi;
 
-/// cos(pi k x) at the centres of cells first .. last - 1: (n_mode, last - first).
+/// Returns cos(pi k x) at the centers of cells first .. last - 1: (n_mode, last - first).
 std::vector<double> cosines(PetscInt n_mode, double h, PetscInt first, PetscInt last) {
     std::vector<double> table;
     for (PetscInt k = 0; k < n_mode; ++k)
@@ -25,7 +25,8 @@ std::vector<double> cosines(PetscInt n_mode, double h, PetscInt first, PetscInt 
     return table;
 }
 
-/// g on the cells of the box, [j][i]. Sums run over all modes in the same order on any rank.
+/// Returns g on the cells of the box, [j][i]. Sums run over all modes in the same order on any
+/// rank.
 std::vector<double> field(const Grid& grid, const Box& box, uint64_t seed) {
     const PetscInt n_mode = 2 * grid.n, width = box.width(), height = box.j1 - box.j0;
     const std::vector<double> in_x = cosines(n_mode, grid.h, box.i0, box.i1);

@@ -7,22 +7,24 @@
 
 namespace darcy {
 
-/// -div(a grad p) = 1 with p = 0 on the edges: for each cell, the fluxes out of it sum to h^2.
+/// Solves -div(a grad p) = 1 with p = 0 on the edges: for each cell, the outgoing fluxes sum to
+/// h^2.
 ///
-/// Conjugate gradients with algebraic multigrid, until the residual is 1e-8 of the right-hand side;
-/// PETSc's options (-ksp_rtol, -pc_type, ..) change all of it. The residual is the true one, so
-/// that a good initial guess counts and the error does not depend on where the iteration started.
+/// Conjugate gradients with algebraic multigrid run until the residual is 1e-8 of the right-hand
+/// side; PETSc's options (-ksp_rtol, -pc_type, ..) change all of it. The true residual is tested,
+/// so that a good initial guess reduces the iterations and the error does not depend on the initial
+/// guess.
 class PressureSolver {
 public:
     PetscErrorCode create(const Grid& grid);
-    /// Cholesky factors instead of iterations, to rounding, whatever the options say: for grids on
-    /// one rank.
+    /// Uses Cholesky factors instead of iterations, exact up to rounding, for all options: for
+    /// grids on one rank.
     PetscErrorCode create_direct(const Grid& grid);
     /// Overrides -ksp_rtol.
     PetscErrorCode set_tolerance(PetscReal rtol);
     PetscErrorCode tolerance(PetscReal* rtol) const;
 
-    /// use_guess: start from the values in `pressure` instead of zero.
+    /// Solves for the pressure. use_guess: start from the values in `pressure` instead of zero.
     PetscErrorCode solve(Vec mobility, bool use_guess, Vec pressure, PetscInt* n_iteration);
 
 private:

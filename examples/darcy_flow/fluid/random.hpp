@@ -5,8 +5,8 @@
 
 namespace darcy {
 
-/// Random numbers that are functions of their arguments, so that every number can be drawn by
-/// itself, on any rank: uniform in (0, 1), both ends excluded, and standard normal.
+/// Return random numbers that are functions of their arguments, so that any rank can draw any
+/// number separately: uniform in (0, 1), both ends excluded, and standard normal.
 double uniform(uint64_t seed, uint64_t index);
 double normal(uint64_t seed, uint64_t index);
 

@@ -37,7 +37,7 @@ PetscErrorCode Transport::summarise(PetscReal dt, TransportReport* report) const
     PetscFunctionBegin;
     const PetscReal volume = grid_->h * grid_->h;
     PetscReal edge = 0,
-              largest[2] = {0, 0};  // flux through the edges; outflow, imbalance of a cell
+              largest[2] = {0, 0};  // outflow through the edges; largest imbalance of a cell
     auto flux = flux_.begin();
     for (PetscInt j = box_.j0; j < box_.j1; ++j)
         for (PetscInt i = box_.i0; i < box_.i1; ++i, ++flux) {
@@ -52,7 +52,7 @@ PetscErrorCode Transport::summarise(PetscReal dt, TransportReport* report) const
         }
     PetscCall(MPIU_Allreduce(MPI_IN_PLACE, &edge, 1, MPIU_REAL, MPIU_SUM, grid_->comm()));
     PetscCall(MPIU_Allreduce(MPI_IN_PLACE, largest, 2, MPIU_REAL, MPIU_MAX, grid_->comm()));
-    // A sub-step moves at most half of what a cell holds.
+    // A sub-step moves at most half of the content of a cell.
     report->n_substep =
         std::max<PetscInt>(1, PetscInt(std::ceil(dt * largest[0] / (PetscReal(0.5) * volume))));
     report->imbalance = largest[1];

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Makes the model file of what train.py has left: scores it on events never seen, writes card and check case."""
+"""Writes the model file from the results of train.py: scores it on unseen events, adds card and check case."""
 
 import argparse
 import os
@@ -37,7 +37,7 @@ def embed(model, scales, event):
 
 
 def test(model, scales, folder, text, radius):
-    """Means over events; momenta are in GeV."""
+    """Returns means over events; momenta are in GeV."""
     first, n_hit, n_event = map(int, text.split(":"))
     rows = []
     for seed in range(first, first + n_event):

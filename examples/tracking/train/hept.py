@@ -11,12 +11,12 @@ from torch.nn import functional as F
 
 
 def region_size(n, regions):
-    """Points of a slab: two roundings to single, as in the public code."""
+    """Returns the points per slab: two roundings to single precision, as in the public code."""
     return torch.ceil((1 / regions.float()) * float(n)).long()
 
 
 def codes(coords, regions):
-    """(C, H, n): slab of the azimuth, then of the pseudorapidity. regions (C, 2, H)."""
+    """Returns (C, H, n): slab of the azimuth, then of the pseudorapidity. regions (C, 2, H)."""
     n = len(coords)
     slab = []
     for axis in range(2):
@@ -27,7 +27,7 @@ def codes(coords, regions):
 
 
 def order(code, hashes):
-    """(C, H, n): points by (code, hash, number). A hash counts in single precision."""
+    """Returns (C, H, n): points sorted by (code, hash, number). A hash is compared in single precision."""
     first = torch.argsort(hashes.float() + 0.0, dim=-1, stable=True)
     return torch.gather(first, -1, torch.argsort(torch.gather(code, -1, first), dim=-1, stable=True))
 
@@ -39,7 +39,7 @@ class Hash(nn.Module):
 
 
 class Core(nn.Module):
-    """Attention in blocks of points that hash alike."""
+    """Attention in blocks of points with similar hashes."""
 
     def __init__(self, network):
         super().__init__()
@@ -72,7 +72,7 @@ class Core(nn.Module):
 
     @staticmethod
     def blocks(q, k, v):
-        """(.., block, d + 1): sums of weights times values, and of weights. Centred, so that single precision suffices."""
+        """Returns (.., block, d + 1): sums of weights times values, and of weights. Centered, so that single precision suffices."""
         middle = k.mean(1, keepdim=True).detach()
         q, k = q - middle, k - middle
         half = lambda x: 0.5 * x.square().sum(-1)
@@ -92,7 +92,7 @@ class Layer(nn.Module):
         self.w_rpe = nn.Linear(self.n_weights * (n_coords - 1), heads * d)
 
     def scales(self):
-        """(H, Dc): the coordinates' weights; pseudorapidity and azimuth share one."""
+        """Returns (H, Dc): the coordinates' weights; pseudorapidity and azimuth share one."""
         summed = self.w_rpe.weight.reshape(self.heads, self.d, -1, self.n_weights).sum(1)
         omega = torch.exp(summed.clamp(max=50)).sum(-1)
         return torch.sqrt(2 * torch.cat([omega[:, :1], omega], dim=1))
@@ -120,7 +120,7 @@ class Head(nn.Module):
 
 
 def draw_regions(network, random):
-    """(C, 2, H): numbers of slabs in both axes, whose product is about num_regions; thirds."""
+    """Returns (C, 2, H): numbers of slabs in both axes, whose product is about num_regions; thirds."""
     g, low = network["num_regions"], 2
     draws = random.uniform(low, 2 * math.sqrt(g) - 2, (network["num_heads"], network["n_hashes"], 2))
     draws = np.round(3 * draws * np.sqrt(g / draws.prod(-1, keepdims=True))) / 3

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Events as `tracking -samples` writes them, as inputs of the network."""
+"""Reads events that `tracking -samples` wrote as inputs of the network."""
 
 import os
 
@@ -30,7 +30,7 @@ def wrapped(angle):
 
 
 def turned(event, random):
-    """The same event, turned around the beam, its ends or its charges exchanged at random: as likely as it is itself."""
+    """Returns the event rotated around the beam, with ends or charges exchanged at random: equally probable."""
     event = dict(event)
     angle, swap_ends, swap_charges = random.uniform(-np.pi, np.pi), random.random() < 0.5, random.random() < 0.5
     if swap_charges:
@@ -48,13 +48,13 @@ def turned(event, random):
 
 
 def places(event):
-    """(n, 6) in the units of the card."""
+    """Returns (n, 6) in the units of the card."""
     eta = np.arcsinh(event["z"] / event["radius"])
     return np.stack([eta, event["azimuth"], event["radius"], event["azimuth"], event["z"], eta], axis=1)
 
 
 def features(event):
-    """(n, 15) in the units of the card."""
+    """Returns (n, 15) in the units of the card."""
     r, phi, z = event["radius"], event["azimuth"], event["z"]
     mine = [r, phi, z, np.arcsinh(z / r), np.cos(phi) / r, np.sin(phi) / r]
     names = ("charge", "local_eta", "local_phi", "size_along", "size_across", "size_depth", "global_eta", "global_phi", "layer")
@@ -71,6 +71,6 @@ class Scales:
         self.place_unit = np.array([unit for _, _, unit in coordinates])
 
     def inputs(self, event):
-        """x (n, 15) and coords (n, 6) of the network, float32."""
+        """Returns x (n, 15) and coords (n, 6) of the network, float32."""
         x, coords = (features(event) - self.mean) / self.std, places(event) / self.place_unit
         return x.astype(np.float32), coords.astype(np.float32)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How good an embedding is, with the program's own definitions."""
+"""Measures the quality of an embedding, with the definitions of the example program."""
 
 import numpy as np
 from scipy.sparse import coo_matrix
@@ -10,7 +10,7 @@ least_hits, window_rad = 4, 0.6
 
 
 def accuracy(e, event, least_momentum):
-    """Of the k - 1 hits nearest to each hit of a particle with k hits (k >= 4): the share that are the particle's own."""
+    """Returns the fraction of the k - 1 hits nearest to each hit of a particle with k hits (k >= 4) that belong to it."""
     particle = event["particle"].astype(int)
     size = np.bincount(particle[particle >= 0], minlength=particle.max() + 1)
     chosen = np.flatnonzero((particle >= 0) & (event["momentum"] > least_momentum))
@@ -22,7 +22,7 @@ def accuracy(e, event, least_momentum):
 
 
 def tracks(e, event, radius):
-    """(n,) number of the connected component of each hit. Two hits are linked if each is the nearest to the other on its
+    """Returns (n,): number of the connected component of each hit. Two hits are linked if each is the nearest to the other on its
     layer, nearer than the radius, and within a window of the azimuth."""
     layer = event["layer"].astype(int)
     a, b = cKDTree(e).query_pairs(radius, output_type="ndarray").T
@@ -40,7 +40,7 @@ def tracks(e, event, radius):
 
 
 def efficiency_and_fakes(labels, event):
-    """Double majority: more than half of a candidate's hits are of a particle, and more than half of the particle's are in it."""
+    """Matches by double majority: more than half of a candidate's hits are of a particle, and more than half of the particle's are in it."""
     particle = event["particle"].astype(int)
     of_particle = np.bincount(particle[particle >= 0], minlength=particle.max() + 1)
     of_label = np.bincount(labels)
@@ -53,7 +53,7 @@ def efficiency_and_fakes(labels, event):
 
 
 def best_radius(embedded):
-    """(radius, efficiency, fakes) where efficiency minus fakes is largest. embedded: [(embedding, event)]"""
+    """Returns (radius, efficiency, fakes) with the largest efficiency minus fakes. embedded: [(embedding, event)]"""
     best = (0.0, 0.0, 1.0)
     for radius in np.geomspace(0.05, 2, 16):
         found = np.mean([efficiency_and_fakes(tracks(e, event, radius), event) for e, event in embedded], axis=0)

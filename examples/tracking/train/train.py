@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Trains a small HEPT to bring hits of a particle together. One thread, fixed seeds; tutorials/tracking.md has the calls."""
+"""Trains a small HEPT that maps hits of a particle to nearby points. One thread, fixed seeds; tracking.md has the calls."""
 
 import argparse
 import copy
@@ -43,7 +43,7 @@ def seeds(text):
 
 
 def loss_of(e, particle, anchors):
-    """InfoNCE (tau 0.05, similarity exp(-distance / 1.125)) of pairs of an anchor and any hit: positive with one of the same
+    """Computes InfoNCE (tau 0.05, similarity exp(-distance / 1.125)) of pairs of an anchor and any hit: positive with one of the same
     particle, negative with all others. The mean over particles of means over their pairs."""
     tau, spread = 0.05, 2 * 0.75**2
     distance = (torch.cdist(e[anchors], e).square() + 1e-8).sqrt()
@@ -60,7 +60,7 @@ def loss_of(e, particle, anchors):
 
 
 class Events:
-    """Read once, turned anew each time."""
+    """Events that are read once and rotated at random in each use."""
 
     def __init__(self, folder, wanted, sizes, random):
         self.folder, self.random, self.kept = folder, random, {}
@@ -96,12 +96,12 @@ def train_step(model, optimiser, event, scales, n_anchor):
 
 
 def rate_at(share, step, highest):
-    """Linear over a hundred steps, then a cosine over the time, down to a hundredth."""
+    """Learning rate: linear over a hundred steps, then a cosine over the time, down to a hundredth."""
     return highest * min(1, (step + 1) / 100) * (0.01 + 0.99 * 0.5 * (1 + math.cos(math.pi * min(1, share))))
 
 
 class Average:
-    """Of the last two hundred or so weights."""
+    """Moving average over about the last two hundred weights."""
 
     def __init__(self, model):
         self.model, self.step = copy.deepcopy(model), 0

@@ -129,7 +129,8 @@ TEST(DevicePlugin, WithoutADeviceOpenSaysWhatTheRuntimeSays) {
 TEST(DevicePlugin, DevicesBeyondTheLastAreRefusedWithTheCount) {
     const DevicePlugin& plugin = load_device_plugin();
     const std::string text = refusal([&] { plugin.open(1000); });
-    EXPECT_EQ(text.find("device 1000 asked, ") != std::string::npos, plugin.n_device() > 0) << text;
+    EXPECT_EQ(text.find("device index is 1000, ") != std::string::npos, plugin.n_device() > 0)
+        << text;
     refusal([&] { plugin.open(-2); });
 }
 #else
