@@ -23,13 +23,12 @@ using kernels::sequoia::TreeOperands;
 
 namespace {
 
-/// Evaluates the network on a device. All nodes pass through a layer together; the kernels of the
-/// tree process one level after the other.
+/// The network on a device: all nodes pass through a layer together, attention goes level by level.
 ///
-/// On one rank the kernels read and write the caller's points in the order of leaves. On several
-/// ranks rows are sent to the ranks of their leaves through host memory. Ranks exchange data on the
-/// shared level only: once for its means, then where it attends to its children.
-class DevicePasses final : public DeviceProgram {
+/// With one rank kernels read and write the caller's points in leaf order. With several, rows are
+/// scattered to their leaves over the host, and ranks gather rows of the shared level: once its
+/// means, then wherever it attends to its children.
+class SequoiaDeviceProgram final : public ListedProgram {
 public:
     SequoiaDeviceProgram(const Config& config, std::shared_ptr<const DeviceWeights> weights,
                          const PointDomain& domain, const PlanRequest& request)
@@ -43,12 +42,8 @@ public:
           readout_(config, kernels_, *weights_, comm_) {}
 
     RowExchange<float>* rows() override { return rows_ ? &*rows_ : nullptr; }
-    /// Returns x, which is computed from the features after the columns have been read.
-    float* staging() const override { return arena_.at<float>(x_); }
-    std::span<const DeviceGather> gathers() const override { return gathers_; }
-    void enqueue(DeviceSteps& steps) const override;
-
-    int64_t bytes() const override { return arena_.bytes(); }
+    /// x, which is made of the features after the columns were read.
+    float* staging() const override { return x_; }
     int64_t weight_bytes() const override { return weights_->bytes(); }
     int64_t n_point() const override { return own().size(); }
     int64_t n_output_row() const override { return readout_.n_row(); }
@@ -56,8 +51,8 @@ public:
     std::vector<std::string> notes() const override;
 
 private:
-    // indices in gathers_; the read-out's gather follows
-    static constexpr size_t of_nodes = 0, of_children = 1;
+    void prepare() override;
+    void list(PassList& passes) override;
 
     void list_memory(PassList& passes);
     void list_embedding(PassList& passes) const;
@@ -74,16 +69,14 @@ private:
     LinearPass linear(const kernels::DeviceLinear& layer) const {
         return linear_pass(layer, weights_->operand(), levels_.n_tile());
     }
-    TreeOperands operands() const;
-    /// Returns the floats that a rank contributes to a gather: a flag, and the rows of its nodes.
+    TreeOperands operands() const {
+        return {weights_->operand(), work_, widths().qkv.width / 8,
+                static_cast<int32_t>(config_.num_head),
+                static_cast<int32_t>(widths().head_groups())};
+    }
+    /// Floats of a rank in a gather: a flag, and the rows of its nodes.
     int64_t part_size(int64_t n_channel) const { return 1 + tree_.most_owned() * n_channel; }
     Range own() const { return tree_.owned(0); }
-    /// Returns the number of columns that are copied through the program's points.
-    int64_t n_staged() const {
-        const bool is_at_points = readout_.n_row() < 0;
-        return std::max(columns_.n_input, is_at_points ? columns_.n_output : 0);
-    }
-    bool is_alone() const { return comm_.size() == 1; }
     bool has_points() const { return is_alone() && own().size() > 0; }
     /// Bytes of operands of all nodes, or of rows of a stream.
     int64_t operand_bytes() const { return kernels::operand_bytes(weights_->operand()); }
@@ -98,14 +91,12 @@ private:
     DeviceTree levels_;
     DeviceReadout readout_;
     std::vector<int> visits_;
-    std::optional<RowExchange<float>> rows_;  // only with more than one rank
-    DeviceColumns columns_;
-    DeviceArena arena_;
-    // Offsets in arena_. work_: features, then qkv, then hidden channels; finally the read-out's
-    // memory.
-    int64_t x_ = 0, work_ = 0, children_ = 0, added_ = 0;
-    int64_t points_ = 0, begins_ = 0, parts_ = 0;
-    std::vector<DeviceGather> gathers_;
+    std::vector<int64_t> leaves_;             // of this rank's points
+    std::optional<RowExchange<float>> rows_;  // more than one rank
+    // Device memory. work_: features, then q, k, v, then hidden channels, at last the read-out's.
+    float *x_ = nullptr, *children_ = nullptr, *added_ = nullptr;
+    char *work_ = nullptr, *parts_ = nullptr;
+    int64_t *points_ = nullptr, *begins_ = nullptr;
 };
 
 void SequoiaDeviceProgram::prepare() {
@@ -166,8 +157,8 @@ std::vector<int64_t> SequoiaDeviceProgram::leaf_points() const {
     return points;
 }
 
-/// Returns the partition of each level up to the shared level.
-std::vector<int64_t> DevicePasses::all_begins() const {
+/// Returns the first node of each rank, for the levels up to the shared one.
+std::vector<int64_t> SequoiaDeviceProgram::shared_begins() const {
     std::vector<int64_t> all;
     for (int l = 0; l <= tree_.cut(); ++l) {
         const std::vector<int64_t> begins = tree_.begins(l);
@@ -176,8 +167,8 @@ std::vector<int64_t> DevicePasses::all_begins() const {
     return all;
 }
 
-/// Returns the sinusoids of the nodes above the leaves, as a stream.
-std::vector<float> DevicePasses::sinusoid() const {
+/// Returns the stream that is added to the nodes above the leaves.
+std::vector<float> SequoiaDeviceProgram::sinusoid() const {
     const int64_t width = widths().nodes.width, first = levels_.n_leaf_tile() * tile_rows;
     std::vector<float> added(static_cast<size_t>(levels_.n_upper_tile() * tile_rows * width));
     for (int l = 1; l < tree_.n_level(); ++l) {
@@ -193,22 +184,11 @@ std::vector<float> DevicePasses::sinusoid() const {
     return added;
 }
 
-/// Adds the gathers. Each rank owns the same number of nodes of the shared level, or one less; all
-/// parts have the length of the longest part.
-void DevicePasses::add_gathers() {
-    for (const int64_t n_channel : {config_.dim, config_.inner_dim()}) {
-        const int64_t size = part_size(n_channel);
-        float* const parts = arena_.at<float>(parts_);
-        gathers_.push_back({parts, 4 * size, parts + comm_.rank() * size});
-    }
-    const DeviceGather of_rows =
-        readout_.gather(arena_.at<void>(parts_), arena_.at<int64_t>(begins_));
-    if (of_rows.n_byte > 0) gathers_.push_back(of_rows);
-}
-
-// ---- passes of an evaluation -------------------------------------------------------------------
-
-CutArgs DevicePasses::cut_args(size_t which) const {
+/// Gathers the shared level's rows of a stream, whose first tile is `first_tile`, on all ranks.
+/// Ranks own equally many nodes there or one less: parts are as long as the longest.
+void SequoiaDeviceProgram::list_gather(PassList& passes, float* stream, int64_t first_tile,
+                                       const kernels::DeviceChannels& channels) const {
+    if (is_alone()) return;
     const Range own = tree_.owned(tree_.cut());
     CutArgs args;
     args.k = config_.k;
@@ -229,34 +209,8 @@ CutArgs DevicePasses::cut_args(size_t which) const {
     passes.pass(kernels_.unpack, args);
 }
 
-/// Gathers the rows of the shared level's nodes from their owners to all ranks.
-void DevicePasses::gather(size_t which, DeviceSteps& steps) const {
-    if (is_alone()) return;
-    const CutArgs args = cut_args(which);
-    steps.compute([&] { kernels_.pack(device_.properties(), args, steps.stream()); });
-    steps.gather(gathers_[which]);
-    steps.compute([&] { kernels_.unpack(device_.properties(), args, steps.stream()); });
-}
-
-LinearArgs DevicePasses::layer_args(const kernels::DeviceLinear& layer, int64_t n_tile) const {
-    return pass_of(layer, weights_->operand(), n_tile);
-}
-
-void DevicePasses::from_nodes(LinearArgs& args, const kernels::DeviceNorm& norm) const {
-    args.stream = arena_.at<float>(x_);
-    args.norm = norm;
-    args.n_norm = static_cast<int32_t>(config_.dim);
-}
-
-TreeOperands DevicePasses::operands() const {
-    return {weights_->operand(), arena_.at<void>(work_), widths().qkv.width / 8,
-            static_cast<int32_t>(config_.num_head), static_cast<int32_t>(widths().head_groups())};
-}
-
-/// Embeds the own leaves: computes x from the columns.
-void DevicePasses::embed(Stream stream) const {
-    const DeviceLayers& layers = weights_->layers();
-    BeginArgs begin;
+/// x of the own leaves, from the columns.
+void SequoiaDeviceProgram::list_embedding(PassList& passes) const {
     using Encoding = BeginArgs::Features;
     const DeviceLayers& layers = weights_->layers();
     auto* const features = reinterpret_cast<float*>(work_);
@@ -300,8 +254,8 @@ void SequoiaDeviceProgram::list_means(PassList& passes) const {
     }
 }
 
-/// Adds sinusoids and markers to the nodes of a sequence above its leaves.
-void DevicePasses::mark(Stream stream) const {
+/// Marks of a sequence's nodes above the leaves, added to their means.
+void SequoiaDeviceProgram::list_marks(PassList& passes) const {
     if (!config_.has_sinusoid && !config_.has_marker) return;
     for (int l = 1; l < tree_.n_level(); ++l) {
         passes.pass(kernels_.mark,
@@ -346,46 +300,7 @@ void SequoiaDeviceProgram::list_layer(PassList& passes, const DeviceLayer& layer
     pass(linear(layer.mlp_out).of_pieces(work_, hidden_groups).adds_to(x_));
 }
 
-/// Computes x += ff(v), x += mlp(norm2(x)). The hidden channels overwrite q, k and v.
-void DevicePasses::finish(const DeviceLayer& layer, Stream stream) const {
-    const TreeOperands nodes = operands();
-    const int64_t first_value = 2 * int64_t{nodes.n_head} * nodes.head_groups;
-    LinearArgs ff = layer_args(layer.ff, levels_.n_tile());
-    ff.pieces = arena_.at<char>(work_) +
-                first_value * 8 * tile_rows * operand_bytes();  // bytes of a group of 8 channels
-    ff.in_groups = nodes.n_group;
-    ff.to_stream = arena_.at<float>(x_);
-    ff.adds = true;
-    run(ff, stream);
-
-    LinearArgs in = layer_args(layer.mlp_in, levels_.n_tile());
-    from_nodes(in, layer.norm2);
-    in.activation = DeviceActivation::gelu;
-    in.to_pieces = arena_.at<void>(work_);
-    in.out_groups = widths().hidden.width / 8;
-    run(in, stream);
-
-    LinearArgs out = layer_args(layer.mlp_out, levels_.n_tile());
-    out.pieces = in.to_pieces;
-    out.in_groups = in.out_groups;
-    out.to_stream = arena_.at<float>(x_);
-    out.adds = true;
-    run(out, stream);
-}
-
-void DevicePasses::enqueue(DeviceSteps& steps) const {
-    steps.compute([&] { embed(steps.stream()); });
-    average(steps);
-    steps.compute([&] { mark(steps.stream()); });
-    for (int64_t i = 0; i < config_.num_layers; ++i) run_layer(weights_->layer(i), steps);
-    readout_.enqueue(steps, arena_,
-                     {arena_.at<float>(x_), arena_.at<char>(work_),
-                      has_points() ? arena_.at<int64_t>(points_) : nullptr});
-}
-
-// ---- table of the plan -------------------------------------------------------------------------
-
-std::vector<LayerCost> DevicePasses::costs() const {
+std::vector<LayerCost> SequoiaDeviceProgram::costs() const {
     Work work{tree_, domain_.n_local(), own().size(), 4, Embedding<float>::n_real(config_) * 4};
     work.is_on_device = true;
     work.n_rank = comm_.size();
@@ -396,12 +311,11 @@ std::vector<LayerCost> DevicePasses::costs() const {
 
 std::vector<std::string> SequoiaDeviceProgram::notes() const {
     std::vector<std::string> list = {description(tree_)};
-    if (!is_alone()) {
-        list.push_back(readout_.n_row() < 0
-                           ? "points are sent to their leaves, and predictions back, through host "
-                             "memory, once per run"
-                           : "points are sent to their leaves through host memory, once per run");
-    }
+    if (is_alone()) return list;
+    list.push_back(readout_.n_row() < 0
+                       ? "points are scattered to their leaves and predictions back over the host, "
+                         "once per run"
+                       : "points are scattered to their leaves over the host, once per run");
     return list;
 }
 

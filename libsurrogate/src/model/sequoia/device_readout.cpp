@@ -15,7 +15,7 @@ using kernels::sequoia::EndArgs;
 
 namespace {
 
-/// Returns the largest number of nodes of a level that a rank owns.
+/// Nodes of a level that a rank owns at most.
 int64_t most_owned(const Tree& tree, int l, int size) {
     int64_t most = 0;
     for (int rank = 0; rank < size; ++rank) most = std::max(most, tree.owned(l, rank).size());
@@ -57,7 +57,7 @@ int64_t DeviceReadout::n_row() const {
     return place_ == Place::leaves ? -1 : place_ == Place::cloud ? 1 : n_read();
 }
 
-/// Returns the number of tiles that pass through the head.
+/// Tiles that pass through the head.
 int64_t DeviceReadout::n_tile() const {
     if (place_ == Place::cloud) return 1;
     return place_ == Place::leaves ? levels_->n_leaf_tile() : levels_->n_tile() - first_tile();
@@ -77,19 +77,16 @@ int64_t DeviceReadout::work_bytes() const {
     return std::max(rows, hidden_bytes() + 4 * n_tile() * tile_rows * widths().outputs.width);
 }
 
-void DeviceReadout::add_memory(DeviceArena& arena) {
-    if (is_mean()) sums_ = arena.add(8 * first_sums_.back());
-    if (place_ == Place::cloud) {
-        const int64_t width = std::max(widths().nodes.width, widths().outputs.width);
-        cloud_ = arena.add(4 * tile_rows * width);
-    }
-}
-
-/// Sets predictions to NaN if no node is read.
-void DeviceReadout::fill_memory(ArenaWriter& put) const {
-    if (place_ != Place::cloud || n_read() > 0) return;
-    put(cloud_, std::vector<float>(static_cast<size_t>(tile_rows * widths().outputs.width),
-                                   std::numeric_limits<float>::quiet_NaN()));
+void DeviceReadout::list_memory(PassList& passes) {
+    if (is_mean()) sums_ = passes.memory<double>(8 * first_sums_.back());
+    if (place_ != Place::cloud) return;
+    const DeviceWidths& w = widths();
+    cloud_ = passes.memory(4 * tile_rows * std::max(w.nodes.width, w.outputs.width));
+    if (n_read() > 0) return;
+    // Without nodes to read, a prediction is NaN.
+    const std::vector<float> none(static_cast<size_t>(tile_rows * w.outputs.width),
+                                  std::numeric_limits<float>::quiet_NaN());
+    passes.write(cloud_, std::span<const float>(none));
 }
 
 int64_t DeviceReadout::part_bytes() const {
@@ -99,17 +96,11 @@ int64_t DeviceReadout::part_bytes() const {
     return 4 * (1 + first_numbers_.back());
 }
 
-DeviceGather DeviceReadout::gather(void* parts, const int64_t* begins) {
-    begins_ = begins;
-    gather_ = {parts, part_bytes(), static_cast<char*>(parts) + comm_.rank() * part_bytes()};
-    return gather_;
-}
+// ---- what an evaluation enqueues ---------------------------------------------------------------
 
-// ---- passes of an evaluation -------------------------------------------------------------------
-
-/// Computes y = head(norm(stream)), or y = head(stream) for rows that are already normalized.
-void DeviceReadout::predict(const float* stream, bool is_normed, const ReadoutMemory& memory,
-                            Stream queue) const {
+/// y = head(norm(stream)); without a norm the rows are normalized already.
+void DeviceReadout::list_head(PassList& passes, const float* stream,
+                              const kernels::DeviceNorm& norm, const ReadoutMemory& memory) const {
     const DeviceLayers& layers = weights_.layers();
     const kernels::Operand operand = weights_.operand();
     const int64_t n_group = widths().hidden.width / 8;
@@ -124,8 +115,9 @@ void DeviceReadout::predict(const float* stream, bool is_normed, const ReadoutMe
                                      .args);
 }
 
-/// Copies predictions of level l to the columns: own leaves, or a level that all ranks hold.
-void DeviceReadout::end(int l, int64_t first_row, const ReadoutMemory& memory, Stream queue) const {
+/// Nodes of level l to the columns: own leaves, or a level that all ranks hold.
+void DeviceReadout::list_end(PassList& passes, int l, int64_t first_row,
+                             const ReadoutMemory& memory) const {
     const Range own = place_ == Place::leaves ? tree_->owned(l) : tree_->level(l).held;
     const int64_t width = widths().outputs.width;
     const int64_t tile = levels_->level(l).first_tile - first_tile();
@@ -142,18 +134,17 @@ void DeviceReadout::end(int l, int64_t first_row, const ReadoutMemory& memory, S
                                       .findings = columns_.findings});
 }
 
-/// Copies row 0 of a tile to the columns.
-void DeviceReadout::end_cloud(const float* y, Stream queue) const {
-    EndArgs end;
-    end.k = config_.k;
-    end.level = kernels::sequoia::device_level(config_.k, 1, 0, 1, 0);
-    end.own_end = 1;
-    end.y = y;
-    end.width = widths().outputs.width;
-    end.columns = columns_.outputs;
-    end.n_column = columns_.n_output;
-    end.findings = columns_.findings;
-    kernels_.end(device_.properties(), end, queue);
+/// Row 0 of a tile to the columns.
+void DeviceReadout::list_cloud_end(PassList& passes, const float* y) const {
+    passes.pass(kernels_.end,
+                EndArgs{.k = config_.k,
+                        .level = kernels::sequoia::device_level(config_.k, 1, 0, 1, 0),
+                        .own_end = 1,
+                        .y = y,
+                        .width = widths().outputs.width,
+                        .columns = columns_.outputs,
+                        .n_column = columns_.n_output,
+                        .findings = columns_.findings});
 }
 
 CutArgs DeviceReadout::cut_args(int l, const ReadoutMemory& memory) const {
@@ -171,10 +162,8 @@ CutArgs DeviceReadout::cut_args(int l, const ReadoutMemory& memory) const {
     return args;
 }
 
-/// Adds up the levels above the leaves; sums of the shared level are gathered from their owners.
-void DeviceReadout::add_up(DeviceSteps& steps, const DeviceArena& arena,
-                           const ReadoutMemory& memory) const {
-    auto* const sums = arena.at<double>(sums_);
+/// Sums of the levels above the leaves; those of the shared level come from their owners.
+void DeviceReadout::list_sums(PassList& passes, const ReadoutMemory& memory) const {
     for (int l = 1; l <= top(); ++l) {
         const Range nodes = l > tree_->cut() ? tree_->level(l).held : tree_->owned(l);
         double* const sums = sums_ + first_sums_[static_cast<size_t>(l)];
@@ -225,13 +214,11 @@ void DeviceReadout::list_mean(PassList& passes, const ReadoutMemory& memory) con
     list_cloud_end(passes, y(memory));
 }
 
-/// Computes the rows of all probed nodes. Levels below the shared level are gathered from their
-/// owners, the others are computed identically on all ranks.
-void DeviceReadout::read_nodes(DeviceSteps& steps, const ReadoutMemory& memory) const {
-    const int64_t width = widths().nodes.width;
-    steps.compute([&] {
-        predict(memory.x + first_tile() * tile_rows * width, false, memory, steps.stream());
-    });
+/// Predictions of all nodes: levels below the shared one come from their owners, the others are the
+/// same on all ranks.
+void DeviceReadout::list_nodes(PassList& passes, const ReadoutMemory& memory) const {
+    list_head(passes, memory.x + first_tile() * tile_rows * widths().nodes.width,
+              weights_.layers().norm, memory);
     const auto cut_of = [&](int l) {
         CutArgs args = cut_args(l, memory);
         args.channels = widths().outputs;

@@ -14,38 +14,31 @@
 
 namespace surrogate::impl::sequoia {
 
-/// Device memory that an evaluation passes to the read-out.
+/// Device memory that the layers leave to the read-out.
 struct ReadoutMemory {
     float* x = nullptr;               ///< stream of all levels
-    char* work = nullptr;             ///< DeviceReadout::work_bytes(), scratch
-    const int64_t* points = nullptr;  ///< (own leaves) point of each leaf; null: in order
+    char* work = nullptr;             ///< DeviceReadout::work_bytes(), free
+    const int64_t* points = nullptr;  ///< (own leaves) point of each; null: in order
+    char* parts = nullptr;            ///< (ranks, part_bytes())
+    const int64_t* begins = nullptr;  ///< (cut + 1, ranks + 1): of each level up to the shared one
 };
 
-/// Computes predictions of the probed nodes on a device; see readout.hpp. Results are bitwise
+/// Predictions of the probed nodes on a device; readout.hpp defines them. They are bitwise
 /// identical on any number of ranks.
 class DeviceReadout {
 public:
-    /// Keeps references to all arguments, which must outlive this object. Local.
-    DeviceReadout(const Config& config, kernels::Device& device,
-                  const kernels::sequoia::DeviceKernels& kernels, const DeviceWeights& weights,
-                  Communicator& comm)
-        : config_(config), device_(device), kernels_(kernels), weights_(weights), comm_(comm) {}
+    /// All must outlive it.
+    DeviceReadout(const Config& config, const kernels::sequoia::DeviceKernels& kernels,
+                  const DeviceWeights& weights, Communicator& comm)
+        : config_(config), kernels_(kernels), weights_(weights), comm_(comm) {}
 
-    /// Sets the tree, which must outlive this object together with its levels. Local.
+    /// Prepares for a tree, which must outlive it together with its levels. Local.
     void resize(const Tree& tree, const DeviceTree& levels, const DeviceColumns& columns);
 
     int64_t work_bytes() const;
-    void add_memory(DeviceArena& arena);
-    void fill_memory(ArenaWriter& put) const;
-    /// Returns the bytes that a rank contributes to the gather; 0: there is no gather.
+    /// Returns the bytes of a rank in the gather of list(); 0: there is none.
     int64_t part_bytes() const;
-    /// Returns the gather over `parts`, (ranks, part_bytes()). begins: for each level up to the
-    /// shared level, (cut + 1, ranks + 1).
-    DeviceGather gather(void* parts, const int64_t* begins);
-
-    void enqueue(DeviceSteps& steps, const DeviceArena& arena, const ReadoutMemory& memory) const;
-
-    /// Returns the number of output rows that all ranks write; -1: outputs are at the leaves.
+    /// Returns the rows of outputs that all ranks write; -1: outputs are at the leaves.
     int64_t n_row() const;
 
     void list_memory(PassList& passes);
@@ -85,12 +78,10 @@ private:
     const Tree* tree_ = nullptr;
     const DeviceTree* levels_ = nullptr;
     DeviceColumns columns_;
-    DeviceGather gather_;
-    const int64_t* begins_ = nullptr;
-    std::vector<int64_t> first_sums_;  // (levels): offset of a level's sums
-    // (levels below the cut): offset of a level in a rank's part
-    std::vector<int64_t> first_numbers_;
-    int64_t sums_ = 0, cloud_ = 0;  // offsets in the arena
+    std::vector<int64_t> first_sums_;     // (levels): numbers before those of a level
+    std::vector<int64_t> first_numbers_;  // (levels below the cut): of a part, before the level's
+    double* sums_ = nullptr;              // device memory
+    float* cloud_ = nullptr;              // device memory
 };
 
 }  // namespace surrogate::impl::sequoia
