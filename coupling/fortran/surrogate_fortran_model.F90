@@ -42,7 +42,7 @@ module surrogate_fortran_model
     type, public :: surrogate_port_info
         character(len=:), allocatable :: name
         integer(c_int64_t) :: n_channel = 0
-        integer(c_int32_t) :: is_output = 0, place = 0, kind = 0
+        integer(c_int32_t) :: is_output = 0, location = 0, kind = 0
     end type
 
     ! A named weight for surrogate_model_create, made by surrogate_make_tensor; or a tensor of a check case. Fortran's
