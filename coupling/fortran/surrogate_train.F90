@@ -216,12 +216,12 @@ module surrogate_train
         end subroutine
     end interface
 
-    public :: surrogate_trainer_options_create, surrogate_trainer_options_set, surrogate_trainer_options_destroy, surrogate_trainer_create, &
-        surrogate_trainer_bind_target, surrogate_trainer_bind_target_block, surrogate_trainer_set_point_weights, &
-        surrogate_trainer_set_scale, surrogate_trainer_set_grid_shape, surrogate_trainer_accumulate, surrogate_trainer_apply, &
-        surrogate_trainer_step, surrogate_trainer_validate, surrogate_trainer_end_validation, surrogate_trainer_reservoir_add, &
-        surrogate_trainer_reservoir_step, surrogate_trainer_widen_ranges, surrogate_trainer_save_model, surrogate_trainer_save, &
-        surrogate_trainer_restore, &
+    public :: surrogate_trainer_options_create, surrogate_trainer_options_set, surrogate_trainer_options_destroy, &
+        surrogate_trainer_create, surrogate_trainer_bind_target, surrogate_trainer_bind_target_block, &
+        surrogate_trainer_set_point_weights, surrogate_trainer_set_scale, surrogate_trainer_set_grid_shape, &
+        surrogate_trainer_accumulate, surrogate_trainer_apply, surrogate_trainer_step, surrogate_trainer_validate, &
+        surrogate_trainer_end_validation, surrogate_trainer_reservoir_add, surrogate_trainer_reservoir_step, &
+        surrogate_trainer_widen_ranges, surrogate_trainer_save_model, surrogate_trainer_save, surrogate_trainer_restore, &
         surrogate_trainer_note, surrogate_trainer_describe, surrogate_trainer_counter, surrogate_trainer_destroy, &
         surrogate_model_initialize, surrogate_model_initialize_scaled
 
