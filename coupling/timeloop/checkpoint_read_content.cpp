@@ -15,7 +15,7 @@ namespace {
 
 [[noreturn]] void fail_layout(const std::string& name) {
     fail(SURROGATE_BAD_FILE,
-         "data set '" + name + "' has a type or a layout that no checkpoint has");
+         "data set '" + name + "' has a type or a layout that checkpoints do not use");
 }
 
 /// "big-endian float of 8 bytes"

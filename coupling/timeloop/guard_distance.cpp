@@ -129,8 +129,7 @@ Finding DistanceGuard::judge(const double* sums) {
 void DistanceGuard::describe(const Finding& finding, char* text, size_t size) const {
     std::snprintf(
         text, size,
-        "distance (%s): the inputs, '%s' most of all, lie %.4g from those of the training "
-        "data, allowed are %.4g",
+        "distance (%s): inputs, mostly '%s', are %.4g from the training distribution (limit %.4g)",
         name_of(finding.action), finding.field, finding.value, finding.limit);
 }
 

@@ -275,7 +275,7 @@ void DriftGuard::load(const std::vector<ExpectedIntegral>& expected) {
 
 void DriftGuard::describe(const Finding& finding, char* text, size_t size) const {
     const bool is_too_large = policy() == Policy::correct && finding.action == Policy::fallback;
-    std::snprintf(text, size, "drift (%s): integral '%s' has changed by %.6g, allowed are %.6g%s",
+    std::snprintf(text, size, "drift (%s): integral '%s' changed by %.6g (limit %.6g)%s",
                   name_of(finding.action), finding.field, finding.value, finding.limit,
                   is_too_large ? "; a correction would be larger than the field itself" : "");
 }

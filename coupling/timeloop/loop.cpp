@@ -64,7 +64,8 @@ void Loop::set_fallback(surrogate_fallback_function own_step, void* user) {
 
 void Loop::set_time(double time, int64_t number) {
     if (!std::isfinite(time))
-        fail(SURROGATE_INVALID_ARGUMENT, "the time is " + std::to_string(time) + " s");
+        fail(SURROGATE_INVALID_ARGUMENT,
+             "time is " + std::to_string(time) + " s, expected a finite number");
     if (number < 0)
         fail(SURROGATE_INVALID_ARGUMENT,
              "the step number is " + std::to_string(number) + ", expected 0 or more");
@@ -120,8 +121,7 @@ void Loop::log_rail(const Rails::Rail& rail) const noexcept {
 
 std::string Loop::reason() const {
     if (is_skipped_)
-        return "left to the solver by retry_after, and " + std::to_string(n_skip_) +
-               " steps more\n";
+        return "solver step (retry_after, " + std::to_string(n_skip_) + " steps left)\n";
     return rails_->reason();
 }
 

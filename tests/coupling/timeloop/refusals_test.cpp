@@ -53,7 +53,7 @@ TEST(TimeLoopRefusals, OfArrays) {
     expect(bind(nullptr, "m", &good), invalid, "'name' is NULL");
     expect(bind("height", "m", nullptr), invalid, "'array' is NULL");
     surrogate_array bad = column(values.data(), n + 1);
-    expect(bind("height", "m", &bad), SURROGATE_SHAPE, "the domain asks for");
+    expect(bind("height", "m", &bad), SURROGATE_SHAPE, "expected ");
     bad = good;
     bad.dtype = SURROGATE_INT32;
     expect(bind("height", "m", &bad), invalid, "dtype");
