@@ -43,7 +43,7 @@ Loop::Loop(surrogate_context* context, surrogate_plan* plan) : context_(context)
 }
 
 void Loop::set(const char* key, const char* value) {
-    // The name of version 0.1.
+    // The old name is from version 0.1.
     const bool is_old = key && std::string_view(key) == "range_share";
     set_option(&*rails_, &settings_, is_old ? "range_max_fraction" : key, value);
     if (is_old && log_)
@@ -83,7 +83,7 @@ void Loop::feed(const char* output, const char* input) {
     fields_->feed(output, input);
 }
 
-/// Room for its sums comes first, so that no step needs memory.
+/// Allocates the space of the sums first, so that steps do not allocate.
 void Loop::conserve(const char* name, const char* field, const double* weight, double tolerance) {
     agreed(context_, [&] {
         output_points_->refresh();
@@ -168,7 +168,7 @@ void Loop::log_report() const noexcept {
     if (!log_) return;
     try {
         log_(log_user_, report().c_str());
-    } catch (...) {  // a report that finds no memory is not made
+    } catch (...) {  // without memory the report is omitted
     }
 }
 

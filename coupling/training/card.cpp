@@ -53,7 +53,7 @@ std::string range_text(double low, double high) {
     return number(low) + " .. " + number(high);
 }
 
-/// Compares the data with the card's range of a field, which then holds both.
+/// Compares the data with the card's range of a field, and extends the range to cover them.
 void widen(json* field, const Channel& channel, const ChannelStatistics& found,
            std::vector<std::string>* warnings) {
     if (!field->contains("min") || !field->contains("max")) return;
@@ -106,7 +106,7 @@ Channel channel_of(const surrogate_field_info& info, const TrainData& data, bool
                            : "' as a field; in the data it is a coordinate"));
 }
 
-/// The card of a new network, without the statistics of whole samples.
+/// Returns the card of a new network, without statistics of whole samples.
 json card_without_pooled(const TrainConfig& config, const std::vector<Channel>& inputs,
                          const std::vector<Channel>& outputs, const DataStatistics& statistics) {
     const bool is_normalized = config.data.normalize.value_or(true);

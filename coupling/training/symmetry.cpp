@@ -9,7 +9,7 @@ namespace surrogate::tool {
 
 namespace {
 
-/// Components of vectors would have to change their sign and their place.
+/// Rejects components of vectors, which would have to change sign and position.
 void check_scalars(const std::vector<Channel>& channels, const std::string& symmetries) {
     for (const Channel& channel : channels) {
         const size_t dot = channel.name.rfind('.');
@@ -20,7 +20,8 @@ void check_scalars(const std::vector<Channel>& channels, const std::string& symm
     }
 }
 
-/// Both axes run through the same numbers of cells, symmetric about their middle.
+/// Checks that both axes have the same number of cells and coordinates that are symmetric about
+/// their middle.
 void check_square(const dataset::ReadFile& file) {
     const auto& form = file.form();
     const std::string who = "symmetries = \"square\": data set '" + file.path() + "' ";
