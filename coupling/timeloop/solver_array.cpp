@@ -201,7 +201,7 @@ void check_block(const surrogate_block& block, const std::string& what, int64_t 
     check_place(what, block.dtype, block.space);
     if (block.n_dim < 1 || block.n_dim > 4)
         fail(SURROGATE_SHAPE,
-             what + ": n_dim is expected in 1 .. 4, is " + std::to_string(block.n_dim));
+             what + ": a block must have 1 .. 4 axes, n_dim is " + std::to_string(block.n_dim));
     int64_t n = 1;
     bool is_possible = true;
     std::string shape;

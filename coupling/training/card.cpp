@@ -65,7 +65,7 @@ void widen(json* field, const Channel& channel, const ChannelStatistics& found,
         throw Failure(Exit::bad_usage,
                       text +
                           ": is it the same quantity, in the same unit? With normalize = true in "
-                          "[data] the model starts anew on the data's numbers");
+                          "[data] the model uses the statistics of the data");
     if (found.min < low || found.max > high) warnings->push_back(text + ": the range grows");
     (*field)["min"] = std::min(low, found.min);
     (*field)["max"] = std::max(high, found.max);
@@ -160,7 +160,7 @@ ModelChannels channels_of(const Model& model, const TrainData& data) {
         channels.outputs.push_back(channel_of(info, data, false));
     if (channels.outputs.empty())
         throw Failure(Exit::bad_usage,
-                      "the model is a bare network: its card names no fields to learn from");
+                      "the model's card names no fields, expected inputs and outputs for training");
     return channels;
 }
 

@@ -73,10 +73,10 @@ void read_model(TomlTable table, TrainConfig* config) {
         if (is_new && !table.has(key))
             table.refuse(key, "[model] has no '" + key + "', which a new network needs");
         if (!is_new && !model.file.empty() && table.has(key))
-            table.refuse(key, "'" + key + "' is that of the file: leave it out");
+            table.refuse(key, "'" + key + "' must not be given with 'file'; remove it");
     }
     if (!is_new && !model.file.empty() && table.has("output_scale"))
-        table.refuse("output_scale", "'output_scale' is for a new network: leave it out");
+        table.refuse("output_scale", "'output_scale' is for a new network; remove it");
     table.finish();
 }
 
@@ -147,7 +147,7 @@ void read_training(TomlTable table, TrainConfig* config) {
     config->training = settings_of(table, trainer_keys);
     config->n_epoch = table.whole("epochs", 0, 1);
     if (!table.has("epochs"))
-        table.refuse("epochs", "[training] has no 'epochs', how often all samples are learnt from");
+        table.refuse("epochs", "[training] has no 'epochs', the number of passes over all samples");
     config->batch = table.whole("batch", 1, 1);
     config->seed = table.whole("seed", 0, 0);
     config->n_group = table.whole("groups", 1, 1);

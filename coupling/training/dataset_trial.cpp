@@ -219,7 +219,7 @@ void try_dataset(const std::string& path) {
     if (has_answered && ended.text.starts_with(refused))
         throw Failure(Exit::bad_usage, ended.text.substr(1));
     fail_dataset(path, "the process that opened it first " + reason(ended) +
-                           ": the file is damaged, or made to harm; write it again");
+                           ": the file is damaged or malformed; write it again");
 }
 
 }  // namespace surrogate::tool

@@ -39,8 +39,9 @@ void TrainRun::read_note(const std::string& text) {
     const bool is_note =
         found.is_object() && found.contains("format") && found.at("format") == note_format;
     if (!is_note)
-        throw Failure(Exit::bad_usage, "'" + parts_.folder.checkpoint() +
-                                           "' is no checkpoint of this version of surrogate train");
+        throw Failure(Exit::bad_usage,
+                      "'" + parts_.folder.checkpoint() +
+                          "' is not a checkpoint of this version of surrogate train");
     const NoteReader note(found, "note");
     note.at("essence").require(note.at("essence").value().is_object(), "an object of texts");
     require_same(note.at("essence").value(), parts_.fingerprint, parts_.folder.path());

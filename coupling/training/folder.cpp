@@ -14,7 +14,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-const char* const anew = "--overwrite begins anew";
+const char* const anew = "--overwrite discards it";
 
 bool is_there(const std::string& path) {
     std::error_code none;
@@ -67,7 +67,7 @@ void TrainFolder::refuse_earlier() const {
         throw Failure(
             Exit::bad_usage,
             "'" + path_ +
-                (has_checkpoint ? "' has a training: --resume goes on with it, "
+                (has_checkpoint ? "' has a training: --resume continues it, "
                                 : "' has the model of a training without a checkpoint: ") +
                 anew);
 }
@@ -110,7 +110,7 @@ void TrainFolder::compare(const nlohmann::json& fingerprint) {
         // Without the file the checkpoint is compared later.
         if (!before || *before == fingerprint) return;
         if (must_be_same_)
-            throw Failure(Exit::bad_usage, "'" + path + "' is of another training; " + anew);
+            throw Failure(Exit::bad_usage, "'" + path + "' belongs to another training; " + anew);
         if (earlier_ != EarlierTraining::resumed) return;
         if (read_fingerprint(file::temporary_of(path)) == fingerprint)
             is_half_replaced = 1;  // killed after the rename of its first checkpoint

@@ -185,7 +185,7 @@ std::vector<double> TrainRun::mean_errors(const std::vector<double>& errors,
 
 Exit TrainRun::finish(Exit status) {
     if (progress_ != nullptr && parts_.job.is_root())
-        progress_->note(status == Exit::stopped ? "a signal came: writing the checkpoint"
+        progress_->note(status == Exit::stopped ? "signal received, writing checkpoint"
                                                 : "writing the models");
     write_checkpoint();
     write_models(true);

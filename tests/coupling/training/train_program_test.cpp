@@ -113,7 +113,7 @@ TEST_F(TrainProgram, FolderWithATrainingIsNotLostUnasked) {
     recipe.training = "epochs = 1\n";
     train(0, recipe);
     const std::string before = read(file("out/last.safetensors"));
-    expect_told(train(2, recipe), "--overwrite begins anew");
+    expect_told(train(2, recipe), "--overwrite discards it");
     EXPECT_EQ(read(file("out/last.safetensors")), before);
     train(0, recipe, "--overwrite --quiet");
 }
