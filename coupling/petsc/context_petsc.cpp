@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Errors, options and the objects of a plan, in PETSc's manner.
+// Errors, options and the objects of a plan with PETSc conventions.
 #include <surrogate/surrogate_mpi.h>
 #include <surrogate/surrogate_petsc.h>
 
@@ -23,7 +23,7 @@ namespace {
 using surrogate::petsc::EventScope;
 using surrogate::petsc::find_event;
 
-/// An option of surrogate_options_set as -surrogate_<key>. fallback is what -help shows.
+/// An option of surrogate_options_set as -surrogate_<key>. -help prints `fallback` as the default.
 template <class Value>
 struct Option {
     const char* key;

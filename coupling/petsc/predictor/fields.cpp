@@ -133,8 +133,8 @@ PetscErrorCode Fields::borrow_named(const char* name, Vec* vec) {
     PetscFunctionReturn(0);
 }
 
-/// velocity.y: the component of `velocity` that comes as late as the name does among the card's
-/// velocity.x, velocity.y, .. in alphabetical order.
+/// Finds velocity.y as a component of `velocity`. The component is the index of the name among
+/// velocity.x, velocity.y, .. of the card in alphabetical order.
 PetscErrorCode Fields::find_stem(const std::string& name, Vec* vec, PetscInt* component) {
     PetscFunctionBegin;
     const std::string stem(stem_of(name));

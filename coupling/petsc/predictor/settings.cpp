@@ -13,7 +13,7 @@ namespace surrogate::petsc {
 
 namespace {
 
-/// "rhs" or "velocity:1".
+/// Parses "rhs" or "velocity:1".
 bool parse_source(std::string_view text, Source* source) {
     const std::size_t colon = text.rfind(':');
     source->name = text.substr(0, colon);
@@ -23,7 +23,7 @@ bool parse_source(std::string_view text, Source* source) {
     return error == std::errc() && stop == end && source->component >= 0 && !source->name.empty();
 }
 
-/// "name=source" into the table.
+/// Adds "name=source" to the table.
 PetscErrorCode add_source(const Settings& settings, std::string_view item,
                           std::map<std::string, Source, std::less<>>* table) {
     PetscFunctionBegin;
@@ -88,8 +88,8 @@ private:
     char **names_ = nullptr, **values_ = nullptr;
 };
 
-/// Checks that every option under the solver's prefix that begins with surrogate_ exists. Call
-/// after the own options have been read.
+/// Checks that every option under the solver's prefix that begins with surrogate_ exists. Must be
+/// called after the known options were read.
 PetscErrorCode check_names(const Settings& settings) {
     PetscFunctionBegin;
     UnreadOptions unread;
