@@ -48,7 +48,7 @@ constexpr std::array<Option<const char*>, 8> text_options = {{
 }};
 constexpr std::array<Option<PetscBool>, 3> flag_options = {{
     {"reproducible", "-surrogate_reproducible",
-     "the same bits for any ranks, partition, threads and vector width", PETSC_FALSE},
+     "bitwise identical for any ranks, partition, threads and vector width", PETSC_FALSE},
     {"check_finite", "-surrogate_check_finite", "report NaN and infinity in fields", PETSC_TRUE},
     {"agree", "-surrogate_agree", "all ranks return the error of the rank at fault", PETSC_FALSE},
 }};

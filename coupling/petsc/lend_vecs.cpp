@@ -30,7 +30,7 @@ PetscErrorCode layout(const surrogate_vec_field& field, PetscInt* n_component, P
                field.name, field.component, *n_component);
     PetscCheck(n_local % *n_component == 0, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ,
                "field %s: local length %" PetscInt_FMT
-               " of the Vec is no multiple of its %" PetscInt_FMT " components",
+               " of the Vec is not a multiple of its %" PetscInt_FMT " components",
                field.name, n_local, *n_component);
     *n_point = n_local / *n_component;
     PetscFunctionReturn(0);
@@ -88,8 +88,8 @@ PetscErrorCode bind(const VecList& call, PetscInt field, Borrower& borrower, Vec
                           borrower.place()));
     const int32_t space = space_of(array->memory());
     PetscCheck(space != no_space, PETSC_COMM_SELF, PETSC_ERR_SUP,
-               "field %s: the Vec lies in %s memory; a plan with backend cuda takes CUDA and host "
-               "memory, other plans take any Vec and compute on the host (-surrogate_backend simd)",
+               "field %s: the Vec is in %s memory, expected CUDA or host memory for backend cuda; "
+               "other backends accept any Vec and compute on the host (-surrogate_backend simd)",
                entry.name, name_of(array->memory()));
     const bool is_whole = entry.component == SURROGATE_ALL_COMPONENTS;
     const PetscInt first = is_whole ? 0 : entry.component;
@@ -105,7 +105,7 @@ PetscErrorCode bind(const VecList& call, PetscInt field, Borrower& borrower, Vec
 void take_part(Borrower& borrower, PetscErrorCode error) {
     char* text = nullptr;  // PETSc's, of the last error raised
     if (PetscErrorMessage(error, nullptr, &text) || !text || !*text) text = nullptr;
-    borrower.take_part(status_of(error), text ? text : "a Vec could not be used");
+    borrower.take_part(status_of(error), text ? text : "a Vec on this rank is not usable");
 }
 
 /// Binds the fields from `field` on, then calls work(). Recurses once per field, so that every

@@ -50,7 +50,7 @@ private:
     /// Waits for PETSc, which may still be working on Vecs in CUDA memory.
     PetscErrorCode run_on_cuda() {
         if (const PetscErrorCode error = follow_petsc(plan_)) {
-            take_part(status_of(error), "PETSc's work on the Vecs could not be waited for");
+            take_part(status_of(error), "waiting for PETSc's work on the Vecs failed");
             return error;
         }
         const PetscErrorCode error = run();

@@ -43,7 +43,7 @@ PetscErrorCode Fields::open(const surrogate_model* model, const Settings& settin
         };
         PetscCheck(std::ranges::any_of(in_, is_it) || std::ranges::any_of(out_, is_it),
                    PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG,
-                   "%s names '%s', which is no field of the model's card",
+                   "%s names '%s', which is not a field of the model's card",
                    settings.flag("fields").c_str(), name.c_str());
     }
     PetscFunctionReturn(0);
@@ -76,7 +76,7 @@ PetscErrorCode Fields::add_input(const std::string& name, const char* card_name)
     PetscCall(find_source(source, &vec, &component));
     PetscCheck(
         vec, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONGSTATE,
-        "the model wants the field '%s': no Vec '%s' is composed with the %s, its DM or its "
+        "the model needs the field '%s': no Vec '%s' is composed with the %s, its DM or its "
         "matrix, "
         "and the DM has neither a named vector nor a field of that name (fields: %s); "
         "PetscObjectCompose((PetscObject)%s, \"%s\", (PetscObject)vec), or %s %s=SOURCE with rhs, "
@@ -175,7 +175,7 @@ PetscErrorCode Fields::add_output(const char* card_name) {
     else
         PetscCheck(
             is_solution, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONGSTATE,
-            "the model predicts '%s', and '%s' is no field of the DM (fields: %s); name them "
+            "the model predicts '%s', and '%s' is not a field of the DM (fields: %s); name them "
             "(DMDASetFieldName), or %s %s=solution:COMPONENT",
             card_name, source.name.c_str(), list_of(components_).c_str(),
             settings_->flag("fields").c_str(), card_name);

@@ -140,7 +140,7 @@ PetscErrorCode Predictor::run(const Problem& problem, bool* is_made) {
         counters_.refuse(refusal_of(made.error));
         counters_.last_failure = made.text;
         PetscCall(
-            PetscInfo(problem.solver, "surrogate: prediction refused: %s\n", made.text.c_str()));
+            PetscInfo(problem.solver, "surrogate: prediction failed: %s\n", made.text.c_str()));
         PetscFunctionReturn(0);
     }
     PetscCall(remove_null_space(problem, problem.solution));

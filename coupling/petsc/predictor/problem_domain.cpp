@@ -90,7 +90,7 @@ PetscErrorCode check_coordinates(DM dm, bool is_da, const Settings& settings) {
     PetscCall(DMGetCoordinates(dm, &coordinates));
     PetscCheck(coordinates || !is_da, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONGSTATE,
                "the DMDA has no coordinates; %s x0,x1,y0,y1,.. gives them (with %s if unknowns are "
-               "at the centres of cells), or DMDASetUniformCoordinates",
+               "at cell centers), or DMDASetUniformCoordinates",
                settings.flag("box").c_str(), settings.flag("cell_centers").c_str());
     PetscFunctionReturn(0);
 }

@@ -137,15 +137,15 @@ PetscErrorCode Settings::read(MPI_Comm comm, const char* solver_prefix) {
                                  "PETSc binary Vec of the points' coordinates, in global order",
                                  nullptr, "", coordinates.data(), coordinates.size(), nullptr));
     PetscCall(PetscOptionsBool("-surrogate_cell_centers",
-                               "unknowns are at the centres of the box's cells", nullptr, centers,
+                               "unknowns are at the centers of the box's cells", nullptr, centers,
                                &centers, nullptr));
     PetscCall(PetscOptionsReal("-surrogate_factor",
-                               "use predictions whose norm is below this times that of the start",
+                               "use predictions with a norm below this times the start's norm",
                                nullptr, factor, &factor, nullptr));
     PetscCall(PetscOptionsBool("-surrogate_optional",
-                               "go on without a surrogate that cannot be used", nullptr, optional,
-                               &optional, nullptr));
-    PetscCall(PetscOptionsBool("-surrogate_view", "print at the end what became of predictions",
+                               "continue without the surrogate if it cannot be used", nullptr,
+                               optional, &optional, nullptr));
+    PetscCall(PetscOptionsBool("-surrogate_view", "print the counters of predictions at the end",
                                nullptr, viewed, &viewed, nullptr));
     PetscOptionsEnd();
     if (!has_box) n_box = 0;
