@@ -9,7 +9,7 @@ namespace surrogate::tool {
 
 namespace {
 
-/// The ports of the card's fields, which are their channels.
+/// Returns the ports of the card's fields, which are the channels of the ports.
 std::vector<surrogate_port_info> ports_of_fields(const Model& model, bool is_output) {
     std::vector<surrogate_port_info> list;
     for (const surrogate_port_info& port : model.ports())

@@ -22,7 +22,7 @@ namespace surrogate::vtk {
 
 namespace {
 
-constexpr int largest_order = 10;  // vtkLagrangeInterpolation keeps that many coefficients
+constexpr int largest_order = 10;  // vtkLagrangeInterpolation has that many coefficients
 
 constexpr int any = -1, unknown = -2;
 
@@ -40,7 +40,7 @@ bool has_any_corners(int type) {
     }
 }
 
-/// Corners of each type of cell, as VTK knows it.
+/// Returns the number of corners of each type of cell in VTK.
 const std::array<int, 256>& corners_of_types() {
     static const std::array<int, 256> corners = [] {
         std::array<int, 256> list{};
@@ -64,7 +64,7 @@ public:
                                             std::to_string(cell) + " " + text);
     }
 
-    /// The first cell of the array is cell `first` of the mesh.
+    /// Checks corners. The first cell of the array is cell `first` of the mesh.
     void corners(vtkCellArray* cells, vtkIdType first) const {
         if (cells == nullptr || cells->GetNumberOfCells() == 0) return;
         if (cells->IsStorage64Bit())
@@ -139,7 +139,7 @@ void check_cells(const std::string& path, vtkDataSet* mesh) {
     }
     auto* surface = vtkPolyData::SafeDownCast(mesh);
     if (surface == nullptr) return;
-    vtkIdType first = 0;  // vtkPolyData counts its cells in this order
+    vtkIdType first = 0;  // the order of cell numbers in vtkPolyData
     for (vtkCellArray* cells :
          {surface->GetVerts(), surface->GetLines(), surface->GetPolys(), surface->GetStrips()}) {
         check.corners(cells, first);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What MeshHead looks at in arrays.
+// Checks of arrays in MeshHead.
 #include <algorithm>
 
 #include "coupling/mesh/mesh_head.hpp"
@@ -14,7 +14,7 @@ int64_t MeshHead::tuples_of(const XmlAttributes& attributes, Kind list) {
         case Kind::points:
         case Kind::point_data: return piece_.points;
         case Kind::cell_data: return piece_.cells;
-        case Kind::cells:  // the length of these two stands in the data
+        case Kind::cells:  // the data have the length of these two
             return name == "connectivity" || name == "faces" ? 0 : piece_.cells;
         default: return count(attributes, "NumberOfTuples");
     }
@@ -72,7 +72,7 @@ void MeshHead::start_array(const XmlAttributes& attributes, Kind list, bool is_h
         fail(what + " has " + std::to_string(whole_points_) + " strings");
 }
 
-/// In ascii, a value takes a digit and a blank at least.
+/// Checks that the file can hold the values. An ascii value takes at least a digit and a blank.
 void MeshHead::require_room(const std::string& what, const std::string& type, bool is_ascii,
                             int64_t n_tuple, int64_t n_component) {
     const double n_values = static_cast<double>(n_tuple) * static_cast<double>(n_component);

@@ -27,7 +27,7 @@ void check_can_open(const std::string& path) {
     errno = 0;
     if (::stat(path.c_str(), &found) != 0 || ::access(path.c_str(), R_OK) != 0)
         throw Error(SURROGATE_IO, "cannot open the mesh '" + path + "': " + std::strerror(errno));
-    if (!S_ISREG(found.st_mode))  // reading a pipe would wait for somebody to write
+    if (!S_ISREG(found.st_mode))  // reading a pipe could block
         throw Error(SURROGATE_IO, "cannot read the mesh '" + path + "': it is no regular file");
 }
 
@@ -74,7 +74,7 @@ bool has_bounded_xml(const std::string& path) {
     const auto parser = vtkSmartPointer<MeshParser>::Take(MeshParser::New());
     parser->look_at(false, FileRole::summary, found.st_size);
     parser->SetStream(&file);
-    const ReadErrors quiet;  // no XML at all: that is for the reader to say
+    const ReadErrors quiet;  // invalid XML is reported by the reader
     parser->Parse();
     return !parser->head().has_failed();
 }
