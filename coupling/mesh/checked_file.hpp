@@ -97,7 +97,7 @@ public:
     int CanReadFile(const char* path) override {
         struct stat found = {};
         if (::stat(path, &found) != 0) return 0;
-        if (!S_ISREG(found.st_mode)) this->fail("it is no regular file");
+        if (!S_ISREG(found.st_mode)) this->fail("it is not a regular file");
         return 1;
     }
 

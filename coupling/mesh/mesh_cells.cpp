@@ -82,7 +82,7 @@ public:
             const int type = types->GetValue(cell);
             const int wanted = corners_of_types()[static_cast<size_t>(type)];
             if (wanted == unknown)
-                fail(cell, "has the type " + std::to_string(type) + ", which VTK does not know");
+                fail(cell, "has the type " + std::to_string(type) + ", which VTK does not support");
             const vtkIdType found = grid->GetCells()->GetCellSize(cell);
             if (wanted != any && found != wanted)
                 fail(cell, "has the type " + std::to_string(type) + " of " +
@@ -190,7 +190,7 @@ std::string order_problem(int type, vtkIdType n_corners, vtkDataArray* degrees, 
         "has the type " + std::to_string(type) + " and " + std::to_string(n_corners) + " corners";
     if (degrees != nullptr) {
         if (degrees->GetNumberOfComponents() != 3)
-            return found + ", and HigherOrderDegrees has not 3 components";
+            return found + ", and HigherOrderDegrees does not have 3 components";
         std::array<vtkIdType, 3> order{};
         for (int axis = 0; axis < 3; ++axis) {
             const double degree = degrees->GetComponent(cell, axis);
@@ -199,14 +199,14 @@ std::string order_problem(int type, vtkIdType n_corners, vtkDataArray* degrees, 
             order[static_cast<size_t>(axis)] = static_cast<vtkIdType>(degree);
         }
         if (corners(order[0], order[1], order[2]) == n_corners) return "";
-        return found + ", not those of its HigherOrderDegrees";
+        return found + ", which differ from its HigherOrderDegrees";
     }
     const bool has_bubble = (corners(1, 1, 1) == 3 && n_corners == 7) ||
                             (corners(2, 2, 2) == 10 && n_corners == 15) ||
                             (corners(2, 2, 2) == 18 && n_corners == 21);
     for (vtkIdType k = 1; k <= largest_order; ++k)
         if (corners(k, k, k) == n_corners || has_bubble) return "";
-    return found + ", which are those of no order up to " + std::to_string(largest_order);
+    return found + ", which match no order up to " + std::to_string(largest_order);
 }
 
 }  // namespace surrogate::vtk

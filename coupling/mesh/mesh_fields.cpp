@@ -152,7 +152,7 @@ void check_unit(const FieldRequest& request, const surrogate_field_info& field,
         return;
     fail("array '" + array.name + "' of '" + request.mesh + "' is in '" + array.unit +
          "', the model's field '" + field.name + "' in '" + wanted +
-         "'; convert the array, or say --ignore-units if both mean the same");
+         "'; convert the array, or use --ignore-units if both units are equal");
 }
 
 FieldSource find_source(const FieldRequest& request, const MeshArrays& arrays, int location,

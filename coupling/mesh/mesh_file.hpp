@@ -55,8 +55,8 @@ public:
     std::vector<ArrayInfo> arrays(int location) const;
 
     /// Returns coordinates [n_rows][3] of points or cell centers (the center in the cell's own
-    /// parameters, as VTK's vtkCellCenters). has_float_coordinates() returns true if the file stores
-    /// coordinates as float.
+    /// parameters, as VTK's vtkCellCenters). has_float_coordinates() returns true if the file
+    /// stores coordinates as float.
     std::vector<double> positions(int location) const;
     bool has_float_coordinates() const;
 

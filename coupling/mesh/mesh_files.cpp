@@ -63,7 +63,7 @@ vtkStandardNewMacro(Names);
 /// attribute. Relative names refer to the file's folder.
 Parsed names_in(const std::string& path, const char* element, const char* attribute,
                 const char* second) {
-    if (!has_bounded_xml(path)) return {{}, false, "its XML is not that of a series"};
+    if (!has_bounded_xml(path)) return {{}, false, "its XML is not a series"};
     std::ifstream file(path, std::ios::binary);
     const vtkNew<Names> names;
     names->element = element;
@@ -102,7 +102,7 @@ std::vector<std::pair<std::string, std::string>> entries_of_series(const std::st
     if (!parsed.is_collection)
         throw Error(SURROGATE_BAD_FILE,
                     "'" + path +
-                        "' is no series: expected <VTKFile type=\"Collection\"> with a "
+                        "' is not a series: expected <VTKFile type=\"Collection\"> with a "
                         "<Collection> in it");
     return std::move(parsed.names);
 }

@@ -26,7 +26,7 @@ bool is_flat(const Extent& extent, int axis) {
 
 [[noreturn]] void fail_without_center(vtkIdType cell) {
     throw Error(SURROGATE_NOT_SUPPORTED,
-                "cell " + std::to_string(cell) + " has too few points, hence no centre");
+                "cell " + std::to_string(cell) + " has too few points, hence no center");
 }
 
 /// Returns the number of corners below which VTK would read missing corners.

@@ -36,9 +36,9 @@ int64_t MeshHead::components_of(const XmlAttributes& attributes, Kind list,
         fail("its arrays have more than " + std::to_string(limits_.components) +
              " components together");
     else if (list == Kind::points && n != 3)
-        fail("its points have " + std::to_string(n) + " components; 3 are needed");
+        fail("its points have " + std::to_string(n) + " components, expected 3");
     else if (list == Kind::cells && n != 1)
-        fail(what + " of the cells has " + std::to_string(n) + " components; 1 is needed");
+        fail(what + " of the cells has " + std::to_string(n) + " components, expected 1");
     return n;
 }
 
@@ -49,7 +49,7 @@ void MeshHead::start_array(const XmlAttributes& attributes, Kind list, bool is_h
         return fail("it has more than " + std::to_string(limits_.arrays) + " arrays in one list");
     if (value_bytes(type) == 0)
         return fail(what + " has the type '" + printable(type) +
-                    "'; Int8 .. Int64, UInt8 .. UInt64, Float32, Float64 and String are known");
+                    "', expected Int8 .. Int64, UInt8 .. UInt64, Float32, Float64 or String");
     const int64_t n_component = components_of(attributes, list, what);
     const char* offset = attributes.find("offset");
     if (offset != nullptr) {

@@ -72,7 +72,7 @@ bool MeshParser::is_prolog_fine(const char* buffer, unsigned int count) {
         begin.substr(0, 2) == "\xfe\xff")
         head_->fail("it does not begin like a text of 8-bit characters");
     else if (prolog_.find("<!DOCTYPE") != prolog_.npos || prolog_.find("<!ENTITY") != prolog_.npos)
-        head_->fail("it has a document type declaration; mesh files have none");
+        head_->fail("it has a document type declaration, which mesh files must not have");
     return !head_->has_failed();
 }
 
@@ -135,7 +135,7 @@ bool MeshParser::has_bytes(uint64_t n) {
 std::string MeshParser::check_sizes(vtkXMLDataElement* array) {
     if (array == checked_) return "";
     if (array->GetAttribute("offset") != nullptr && AppendedDataPosition == 0)
-        return "lies in AppendedData, which the file has not";
+        return "is in AppendedData, which the file does not have";
     n_data_ = UINT64_MAX;
     checked_ = array;
     if (!seek_data(array)) return "";
@@ -146,9 +146,9 @@ std::string MeshParser::check_sizes(vtkXMLDataElement* array) {
     const bool is_plain = Compressor == nullptr;
     const bool is_there = !is_plain || (first <= n_byte && has_bytes(first));
     DataStream->EndReading();
-    if (!is_there) return "says it has " + std::to_string(first) + " bytes, which are not there";
+    if (!is_there) return "states " + std::to_string(first) + " bytes, which are missing";
     if (!is_plain && first > n_byte / 4)
-        return "says it has " + std::to_string(first) + " compressed blocks" + file;
+        return "states " + std::to_string(first) + " compressed blocks" + file;
     n_data_ = first;
     if (is_plain) return "";
     seek_data(array);
@@ -167,15 +167,14 @@ std::string MeshParser::check_blocks() {
     if (NumberOfBlocks == 0 && PartialLastBlockUncompressedSize == 0) return "";
     if (NumberOfBlocks == 0 || BlockUncompressedSize == 0 ||
         PartialLastBlockUncompressedSize > BlockUncompressedSize)
-        return "says it has " + sizes;
+        return "states " + sizes;
     const uint64_t n_full = NumberOfBlocks - (PartialLastBlockUncompressedSize > 0 ? 1 : 0);
     if (PartialLastBlockUncompressedSize > room || n_full > room / BlockUncompressedSize)
-        return "says it has " + sizes + ", compressed in a file of " + std::to_string(n_byte) +
-               " bytes";
+        return "states " + sizes + ", compressed in a file of " + std::to_string(n_byte) + " bytes";
     uint64_t compressed = 0;
     for (size_t block = 0; block < NumberOfBlocks; ++block) {
         if (BlockCompressedSizes[block] > n_byte - compressed)
-            return "says its block " + std::to_string(block) + " has " +
+            return "states that block " + std::to_string(block) + " has " +
                    std::to_string(BlockCompressedSizes[block]) + " compressed bytes in a file of " +
                    std::to_string(n_byte);
         compressed += BlockCompressedSizes[block];

@@ -28,7 +28,7 @@ void check_can_open(const std::string& path) {
     if (::stat(path.c_str(), &found) != 0 || ::access(path.c_str(), R_OK) != 0)
         throw Error(SURROGATE_IO, "cannot open the mesh '" + path + "': " + std::strerror(errno));
     if (!S_ISREG(found.st_mode))  // reading a pipe could block
-        throw Error(SURROGATE_IO, "cannot read the mesh '" + path + "': it is no regular file");
+        throw Error(SURROGATE_IO, "cannot read the mesh '" + path + "': it is not a regular file");
 }
 
 }  // namespace
@@ -42,7 +42,7 @@ MeshName parse_mesh_name(const std::string& path) {
     }
     throw Error(SURROGATE_NOT_SUPPORTED,
                 "'" + path +
-                    "' is no mesh file this program knows; it reads and writes .vtu, .vti, "
+                    "' has an unsupported mesh format, expected .vtu, .vti, "
                     ".vtp, .vts, and in pieces .pvtu, .pvti, .pvtp, .pvts (other formats: `meshio "
                     "convert IN OUT.vtu`)");
 }

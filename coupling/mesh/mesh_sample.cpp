@@ -38,8 +38,8 @@ vtk::SphereFile read_sphere(const FieldRequest& request, const Model& model) {
     const surrogate_domain_info grid = model.input_domain();
     if (!is_same_grid(grid, model.output_domain()))
         throw Failure(Exit::bad_usage,
-                      "the model predicts on another grid than that of its inputs; a mesh file has "
-                      "one");
+                      "the model predicts on a grid that differs from the grid of its inputs; a "
+                      "mesh file has one grid");
     if (vtk::parse_mesh_name(request.mesh).kind != vtk::GridKind::structured)
         throw Failure(
             Exit::bad_usage,
@@ -114,7 +114,7 @@ void take_values(MeshSample& sample) {
 }  // namespace
 
 const char* MeshSample::word() const {
-    return plan.location == SURROGATE_POINT ? "points" : "cell centres";
+    return plan.location == SURROGATE_POINT ? "points" : "cell centers";
 }
 
 MeshSample read_mesh_sample(const Job& job, const FieldRequest& request, const Model& model,

@@ -132,7 +132,7 @@ SphereFile read_sphere_file(const std::string& path) {
     if (!(spread[1 - meridian] <= tolerance * spread[meridian] / n_row))
         throw Error(SURROGATE_NOT_SUPPORTED,
                     "'" + path +
-                        "' is no grid of rows along circles of latitude: the latitude "
+                        "' is not a grid of rows along circles of latitude: the latitude "
                         "varies by " +
                         std::to_string(spread[0]) + " and " + std::to_string(spread[1]) +
                         " degrees along its two axes; points are x, y, z on a sphere around the "
@@ -182,7 +182,7 @@ void check_points(const SphereFile& file, const Extent& own, const std::vector<d
                 if (distance <= tolerance * step) continue;
                 throw Error(SURROGATE_BAD_FILE,
                             "point (" + std::to_string(at[0]) + ", " + std::to_string(at[1]) +
-                                ", " + std::to_string(at[2]) + ") lies at latitude " +
+                                ", " + std::to_string(at[2]) + ") is at latitude " +
                                 std::to_string(found.lat) + ", longitude " +
                                 std::to_string(found.lon) + "; its row and column meet at " +
                                 std::to_string(node.lat) + ", " + std::to_string(node.lon));

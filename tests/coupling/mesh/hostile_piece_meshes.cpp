@@ -83,8 +83,9 @@ std::vector<HostileMesh> extent_meshes() {
     VtsText short_points;
     short_points.points = "0 0 0";
     return {
-        vti("ExtentThatOverflows", all, all, {"WholeExtent=", "grid indices reach to 1073741823"}),
-        vti("ExtentFarOutside", far, far, {"WholeExtent=", "grid indices reach to"}),
+        vti("ExtentThatOverflows", all, all,
+            {"WholeExtent=", "grid indices must be at most 1073741823"}),
+        vti("ExtentFarOutside", far, far, {"WholeExtent=", "grid indices must be at most"}),
         vti("ExtentMoreThanTheFile", huge, huge,
             {"array 'mobility' has 10000000000 x 1 values of Float64"}),
         vti("ExtentOfWords", "a b c", "a b c", {"WholeExtent=\"a b c\" is not six integers"}),
@@ -95,7 +96,7 @@ std::vector<HostileMesh> extent_meshes() {
             {"its pieces have 4 of the 100 points of the WholeExtent"}),
         vti("PieceOutsideOfTheWhole", "0 1 0 1 0 0", "5 6 0 1 0 0",
             {"Extent=\"5 6 0 1 0 0\" is not within the WholeExtent"}),
-        vti("PieceThatOverflows", "0 1 0 1 0 0", all, {"Extent=", "grid indices reach to"}),
+        vti("PieceThatOverflows", "0 1 0 1 0 0", all, {"Extent=", "grid indices must be at most"}),
         vti("VolumeThatOverflows", "0 999999 0 999999 0 999999", "0 1 0 1 0 0",
             {"has more than 1e15 points"}),
         {"ImageWithoutArrays",
@@ -107,7 +108,7 @@ std::vector<HostileMesh> extent_meshes() {
         {"PieceWithoutExtent",
          {{"mesh.vti", replaced(VtiText().text(), "Piece Extent", "Piece Size")}},
          {"a piece has no Extent"}},
-        vts("GridThatOverflows", all, all, {"grid indices reach to"}),
+        vts("GridThatOverflows", all, all, {"grid indices must be at most"}),
         vts("GridMoreThanTheFile", huge, huge, {"which a file of"}),
         {"GridPointsShort",
          {{"mesh.vts", short_points.text()}},
@@ -167,7 +168,7 @@ std::vector<HostileMesh> pieces_meshes() {
         image_piece("ImagePieceSmallerThanStated", "0 9 0 9 0 0", "0 9 0 9 0 0", {""}),
         image_piece("ImagePieceElsewhere", "5 6 0 1 0 0", "5 6 0 1 0 0", {""}),
         image_piece("ImageExtentThatOverflows", "-2147483648 2147483647 0 1 0 0",
-                    "-2147483648 2147483647 0 1 0 0", {"grid indices reach to"}),
+                    "-2147483648 2147483647 0 1 0 0", {"grid indices must be at most"}),
         string_image,
         {"GridPieceSmallerThanStated",
          {{"mesh.pvts", summary_text("StructuredGrid", "WholeExtent=\"0 9 0 9 0 0\"",
