@@ -67,7 +67,7 @@ CLI::Option* add_model(CLI::App* verb, std::string& file, const char* help = mod
     return verb->add_option("MODEL", file, help)->type_name("FILE");
 }
 
-/// The options of a plan that every command which runs a model has. Values: text -> where it goes.
+/// Adds the plan options of all commands that run a model. `Value` maps a text to a member.
 template <class Value>
 void add_plan_options(CLI::App* verb, const Value& value) {
     verb->add_option("--backend", value("backend"),
@@ -121,7 +121,7 @@ void add_check(CLI::App& app, CheckArguments& check) {
     verb->footer(check_footer);
 }
 
-/// Those of predict and bench.
+/// Adds the options shared by `predict` and `bench`.
 void add_run_options(CLI::App* verb, Arguments& arguments) {
     auto& options = arguments.plan_options;
     verb->add_flag("--reproducible", arguments.is_reproducible, reproducible_help);

@@ -17,7 +17,7 @@ namespace {
 
 using nlohmann::json;
 
-/// Before anything is read.
+/// Checks names before anything is read.
 void check_names(const ConvertArguments& arguments) {
     const std::string& out = arguments.out;
     if (out.empty()) {
@@ -27,7 +27,8 @@ void check_names(const ConvertArguments& arguments) {
     std::vector<InputFile> inputs;
     if (!arguments.card.empty()) inputs.push_back({"the card", arguments.card});
     OutputFile output{option_text("OUT", out), out};
-    output.earlier = arguments.overwrite ? Earlier::replaced : Earlier::stays;  // MODEL itself, too
+    output.earlier =
+        arguments.overwrite ? Earlier::replaced : Earlier::stays;  // includes MODEL itself
     output.may_be_device = true;
     if (file::is_same_file(arguments.file, out))
         output.remedy = "it is the file itself, and --overwrite replaces it";
@@ -35,7 +36,7 @@ void check_names(const ConvertArguments& arguments) {
 }
 
 json read_card(const std::string& path) {
-    constexpr uint64_t largest_card = 16 << 20;  // as a header of a model file
+    constexpr uint64_t largest_card = 16 << 20;  // as for a header of a model file
     const auto text = read_text(path, largest_card);
     if (!text)
         fail("cannot read the card '" + one_line(path) +
@@ -47,8 +48,8 @@ json read_card(const std::string& path) {
     }
 }
 
-/// On rank 0. Of a file that is no safetensors file, such as a pickle of PyTorch, the library says
-/// what it is and what to do with it. Collective.
+/// Reads the file on rank 0. For a file in another format, such as a pickle of PyTorch, the library
+/// reports the format and the remedy. Collective.
 ModelBytes read_bytes(const Job& job, const Context& context, const std::string& file) {
     ModelBytes bytes;
     std::string problem;
@@ -63,10 +64,10 @@ ModelBytes read_bytes(const Job& job, const Context& context, const std::string&
     fail(problem);
 }
 
-/// Work of rank 0.
+/// Result on rank 0.
 struct Converted {
     std::string bytes;
-    std::string report;  ///< what has changed, a line each
+    std::string report;  ///< changes, one line each
     bool has_check_case = false;
 };
 

@@ -16,7 +16,7 @@ void say(const Job& job, const PredictArguments& arguments, const std::string& t
     if (job.is_root() && !arguments.quiet) print(text + "\n");
 }
 
-/// "mobility [m^2/(Pa s)]": fields whose arrays have no unit to compare.
+/// Returns a text such as "mobility [m^2/(Pa s)]" for fields whose arrays have no unit to compare.
 std::string fields_without_unit(const FieldPlan& plan) {
     std::string list;
     for (const FieldSource& source : plan.inputs) {
@@ -58,7 +58,7 @@ void report(const Job& job, const PredictArguments& arguments, const MeshSample&
 
 void predict_mesh(Job& job, const PredictArguments& arguments) {
     Progress progress(6, arguments.quiet || !job.is_root());
-    const Options options = checked_options(arguments);  // the same on every rank
+    const Options options = checked_options(arguments);  // the same on all ranks
     if (arguments.resume)
         throw Failure(Exit::bad_usage, "--resume goes on with a series (.pvd), '" + arguments.mesh +
                                            "' is one mesh");

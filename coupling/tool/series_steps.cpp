@@ -52,7 +52,7 @@ std::vector<SeriesStep> unpacked(const std::string& bytes) {
     return steps;
 }
 
-/// Rank 0's part of read_series().
+/// Runs the part of read_series() on rank 0.
 std::vector<SeriesStep> checked_steps(const PredictArguments& arguments) {
     if (vtk::extension_of(arguments.mesh) != ".pvd")
         fail("'" + arguments.out + "' is the name of a series, '" + arguments.mesh +
