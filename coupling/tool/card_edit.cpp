@@ -95,7 +95,7 @@ Step step_into_object(const json& object, std::string_view path, const std::stri
 std::pair<std::string, std::string> parted(const std::string& assignment) {
     const size_t equals = assignment.find('=');
     if (equals == std::string::npos || equals == 0)
-        fail("--set is '" + one_line(assignment) + "'; it has the form KEY=VALUE");
+        fail("--set is '" + one_line(assignment) + "', expected KEY=VALUE");
     return {assignment.substr(0, equals), assignment.substr(equals + 1)};
 }
 

@@ -21,7 +21,7 @@ using nlohmann::json;
 void check_names(const ConvertArguments& arguments) {
     const std::string& out = arguments.out;
     if (out.empty()) {
-        if (!arguments.dry_run) fail("OUT is missing: the new file (or --dry-run: only look)");
+        if (!arguments.dry_run) fail("OUT, the new file, is missing; give it or use --dry-run");
         return;
     }
     std::vector<InputFile> inputs;
@@ -44,7 +44,7 @@ json read_card(const std::string& path) {
     try {
         return json::parse(*text);
     } catch (const json::parse_error& error) {
-        fail("the card '" + one_line(path) + "' is no JSON: " + one_line(error.what()));
+        fail("the card '" + one_line(path) + "' is not JSON: " + one_line(error.what()));
     }
 }
 
@@ -76,9 +76,8 @@ Converted converted(const ConvertArguments& arguments, ModelBytes& model) {
     const bool has_card = model.has_card();
     if (!has_card && arguments.card.empty())
         fail("'" + one_line(arguments.file) +
-             "' has no card: --card FILE gives it one (page reference/model-file.md says what a "
-             "card is; "
-             "surrogate info MODEL --card prints that of a model)");
+             "' has no card; add one with --card FILE (format: page reference/model-file.md; "
+             "surrogate info MODEL --card prints the card of a model)");
     json card = arguments.card.empty() ? model.card() : read_card(arguments.card);
     if (!arguments.card.empty())
         result.report += std::string("card: ") + (has_card ? "replaced by '" : "'") +
@@ -119,9 +118,9 @@ void convert(const Job& job, const ConvertArguments& arguments) {
           about.at("family").get<std::string>() + ", " +
           grouped(about.at("parameters").get<int64_t>()) + " parameters" +
           (arguments.no_checksums ? "" : ", checksums of all tensors") + "\n" +
-          (has_checked ? "the check case is as it was: surrogate check tells whether it passes\n"
-                       : "no check case: wrong hyperparameters that shapes cannot show stay "
-                         "unseen\n"));
+          (has_checked ? "the check case is unchanged; run surrogate check\n"
+                       : "no check case: wrong hyperparameters that do not change shapes are not "
+                         "detected\n"));
 }
 
 }  // namespace surrogate::tool

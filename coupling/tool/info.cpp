@@ -74,7 +74,7 @@ std::vector<std::string> row_of(const char* use, const surrogate_field_info& fie
 std::string fields_of(const Model& model) {
     const auto inputs = model.inputs(), outputs = model.outputs();
     if (inputs.empty() && outputs.empty())
-        return "  The card names no fields: a bare network, for surrogate_plan_run_network.\n";
+        return "  The card names no fields; use surrogate_plan_run_network.\n";
     std::vector<std::vector<std::string>> rows = {
         {"  ", "name", "unit", "role", "training range", "mean", "std"}};
     const auto add = [&](const char* use, const std::vector<surrogate_field_info>& fields) {
@@ -230,7 +230,7 @@ void print_build(const Context& context) {
 #ifdef SURROGATE_HAVE_VTK
     text += "built with VTK: yes (surrogate predict)\n";
 #else
-    text += "built with VTK: no (surrogate predict is not there)\n";
+    text += "built with VTK: no (surrogate predict is not available)\n";
 #endif
     print(text + context.describe() + "\n");
 }

@@ -22,7 +22,7 @@ PlanMemory unknown(const std::string& why) {
 
 PlanMemory not_found_out(const std::string& what) {
     return unknown(what + " takes more than " + bytes(static_cast<double>(trial_bytes)) + " or " +
-                   number(trial_seconds) + " s;\n--memory computes it all the same");
+                   number(trial_seconds) + " s;\n--memory measures it without limits");
 }
 
 /// Rank 0 tries the plan first; on all ranks the plan needs no more work, because each has a part
@@ -68,7 +68,7 @@ PlanMemory memory_of_points(const Job& job, const Context& context, const Model&
         }
     }
     const std::string least = std::to_string(2 * sizes[2]) + " points";
-    if (is_too_many) return unknown("the model does not take " + least + " a rank");
+    if (is_too_many) return unknown("the model does not accept " + least + " a rank");
     return not_found_out("a plan of " + least);
 }
 

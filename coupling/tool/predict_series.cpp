@@ -67,7 +67,7 @@ Failure failure_of(const PredictArguments& arguments, const std::vector<SeriesSt
                        "': " + failure.what();
     if (n_done > 0)
         text += "\n'" + arguments.out + "' has the " + std::to_string(n_done) +
-                (n_done == 1 ? " step" : " steps") + " before it; --resume goes on after them";
+                (n_done == 1 ? " step" : " steps") + " before it; --resume continues after them";
     return Failure(failure.status(), text);
 }
 

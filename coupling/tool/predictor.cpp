@@ -28,7 +28,7 @@ void check_ranges(const Job& job, bool is_strict, const MeshSample& sample,
 
 Options checked_options(const PredictArguments& arguments) {
     if (!arguments.at.empty() && arguments.at != "points" && arguments.at != "cells")
-        throw Failure(Exit::bad_usage, "--at is '" + arguments.at + "'; it can be points or cells");
+        throw Failure(Exit::bad_usage, "--at is '" + arguments.at + "', expected points or cells");
     if (!vtk::compression_of(arguments.compress))
         throw Failure(Exit::bad_usage,
                       "--compress is '" + arguments.compress + "', expected none, zlib or lz4");

@@ -100,7 +100,7 @@ void SeriesOutput::check_out(const std::vector<SeriesStep>& input) const {
                                      {"the model", arguments_.model}};
     for (const SeriesStep& step : input) inputs.push_back({"one of its meshes", step.file});
     OutputFile output{option_text("--out", arguments_.out), arguments_.out};
-    output.remedy += ", --resume goes on after its steps";
+    output.remedy += ", --resume continues after its steps";
     if (arguments_.resume) output.earlier = Earlier::report;
     if (arguments_.overwrite) output.earlier = Earlier::replaced;
     std::vector<OutputFile> outputs = {output};
@@ -130,15 +130,15 @@ void SeriesOutput::take_up(const std::vector<SeriesStep>& input) {
     folder_ = folder_of(out, done_);
     if (folder_.empty())
         fail("--resume: '" + out +
-             "' is no series that predict has written; --overwrite replaces it");
+             "' is not a series that predict has written; --overwrite replaces it");
     for (size_t i = 0; i < done_.size(); ++i)
         if (i >= input.size() || done_[i].time_s != input[i].time_s)
-            fail("--resume: the times of '" + out + "' are not those that '" + arguments_.mesh +
-                 "' begins with: it is of another series; --overwrite replaces it");
+            fail("--resume: the times of '" + out + "' differ from the first times of '" +
+                 arguments_.mesh + "', so it belongs to another series; --overwrite replaces it");
     if (read_text(folder_ + fingerprint_file) != fingerprint_)
         fail("--resume: '" + folder_ + fingerprint_file +
-             "' tells of another model, other arrays or options than are given now; what they have "
-             "made stays with --out of another name, --overwrite replaces it");
+             "' was written by a different model, other arrays or options; choose another --out, "
+             "or use --overwrite to replace it");
     has_begun_ = true;
 }
 

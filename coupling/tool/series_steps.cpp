@@ -78,7 +78,7 @@ std::vector<SeriesStep> series_steps(const std::string& path) {
                  ": the parts of a step belong into one parallel mesh (.pvtu ..)");
         vtk::parse_mesh_name(file);
     }
-    if (steps.empty()) fail("'" + path + "' names no mesh: it is no series, or has no step");
+    if (steps.empty()) fail("'" + path + "' names no mesh: it is not a series, or has no step");
     return steps;
 }
 

@@ -80,7 +80,7 @@ void check_data_sets(const TrainConfig::Data& data, const OneOf& one_of) {
             twice("validation", it->second, path);
         if (const auto same = training.find(key); same != training.end())
             refuse("the data set '" + path + "' of 'validation' is '" + same->second +
-                   "' of 'train', so that its errors would not be those of held-out samples");
+                   "' of 'train', so its errors would not be errors of held-out samples");
     }
 }
 
@@ -300,7 +300,7 @@ void print_result(const TrainParts& parts, const TrainRun& run, Exit status) {
                           std::to_string(rows.empty() ? 0 : rows.back().epoch));
     lines.add("curves", parts.folder.file("loss.csv") + ", loss.png");
     if (status == Exit::stopped)
-        lines.add("stopped", "by a signal; surrogate train CONFIG --resume goes on");
+        lines.add("stopped", "by a signal; surrogate train CONFIG --resume continues");
     print(lines.text());
 }
 

@@ -80,7 +80,7 @@ TEST_F(TrainProgram, SignalWritesACheckpointInTheMiddleOfAnEpochFromWhichItGoesO
         shell(program + " & id=$!; until [ -s " + file("stopped/loss.csv") +
               " ] || ! kill -0 $id; do sleep 0.05; done; kill -TERM $id; wait $id");
     EXPECT_EQ(stopped.status, 4) << stopped.text;
-    expect_told(stopped, "--resume goes on");
+    expect_told(stopped, "--resume continues");
     const size_t n_done = column_of("stopped", "epoch").size();
     ASSERT_LT(n_done, 400u);
     const std::string epochs = std::to_string(n_done + 2);
