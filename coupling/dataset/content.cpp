@@ -16,7 +16,7 @@ namespace {
 
 constexpr int64_t most_bytes = int64_t{1} << 62;
 
-/// The names of a range, for messages.
+/// Returns the names of a range, for messages.
 template <class Named>
 std::string list_of(const std::vector<Named>& all) {
     std::string list;

@@ -27,7 +27,7 @@ Content& NewDataset::description() {
     return content_;
 }
 
-/// All ranks describe the same file.
+/// Checks that all ranks describe the same file.
 void NewDataset::compare_ranks() {
     uint64_t own = 0;
     coupling::SharedWords of_rank_0;
@@ -47,7 +47,8 @@ void NewDataset::compare_ranks() {
     });
 }
 
-/// The file of HDF5 without its numbers. Every rank lays it out in memory, rank 0 on the disk.
+/// Creates the HDF5 file without its numbers. Every rank lays it out in memory, rank 0 writes it to
+/// disk.
 void NewDataset::make_file() {
     h5::SparseFile layout;
     lay_out(&content_, &layout);
@@ -175,7 +176,7 @@ void NewDataset::commit() {
     coupling::require_success(surrogate_context_reduce(
         context_, SURROGATE_SUM, static_cast<int64_t>(n_written.size()), n_written.data()));
     const std::string what = missing(n_written);
-    // A write that failed says more than what it left out.
+    // A failed write is the better error than missing numbers.
     if (!what.empty()) coupling::require_success(problem_.agree());
     agreed(context_, [&] {
         if (!what.empty())

@@ -28,7 +28,7 @@ bool is_integer(int32_t dtype) {
     return dtype == SURROGATE_INT32 || dtype == SURROGATE_INT64;
 }
 
-/// Converts one number; a host may trap overflow, so it is compared before it is rounded.
+/// Converts one number. It is compared before it is rounded, because a host may trap overflow.
 struct Move {
     const Variable& variable;
     int64_t at;

@@ -17,13 +17,13 @@ namespace surrogate::vtk {
 
 namespace {
 
-constexpr int dots_per_inch = 72;  // a size is then in pixels
+constexpr int dots_per_inch = 72;  // makes a size equal to pixels
 
-/// The pixels of a text, four bytes each.
+/// Renders a text to pixels, four bytes each.
 void render(const std::string& text, int size, const Rgb& color, bool is_upright,
             vtkImageData* image) {
     vtkNew<vtkTextProperty> how;
-    how->SetFontFamilyToArial();  // a font that VTK has in itself
+    how->SetFontFamilyToArial();  // a font that VTK includes
     how->SetFontSize(size);
     how->SetColor(color[0], color[1], color[2]);
     how->SetOrientation(is_upright ? 90 : 0);

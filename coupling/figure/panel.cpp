@@ -12,8 +12,8 @@ namespace surrogate::vtk {
 namespace {
 
 constexpr int64_t least_height = 400;   // of a panel
-constexpr int64_t most_pixels = 16384;  // a side; beyond this viewers fail
-constexpr int most_around = 3;          // pixels of a line beside the grid, where others begin
+constexpr int64_t most_pixels = 16384;  // per side; many viewers fail beyond
+constexpr int most_around = 3;          // pixels of a line around the grid, up to the next panel
 constexpr Rgb white = {1, 1, 1};
 
 void check(const surrogate_png_panel& panel, const std::string& who) {
@@ -68,7 +68,7 @@ void Panel::set_range(double low, double high) {
                 low = std::min(low, found);
                 high = std::max(high, found);
             }
-        if (low > high) low = high = 0;  // nothing finite
+        if (low > high) low = high = 0;  // no finite value
     }
     if (low == high) high = low + std::max(1.0, std::abs(low));
     low_ = low;
@@ -88,7 +88,7 @@ void Panel::draw(Canvas& canvas, int x, int y, int32_t nan) const {
     if (nan == SURROGATE_NAN_OUTLINED) outline(canvas, x, y);
 }
 
-/// Grey where nothing is, beside what is there; also around the grid, where a thin line does.
+/// Draws gray lines between points with and without a value, and a thin line around the grid.
 void Panel::outline(Canvas& canvas, int x, int y) const {
     const int thin = std::min(scale_, most_around);
     for (int j = -1; j <= n_y_; ++j)

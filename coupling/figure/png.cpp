@@ -14,7 +14,7 @@ std::string numbered(const char* name, int32_t i) {
     return std::string(name) + "[" + std::to_string(i) + "]";
 }
 
-/// labels: n_panels, or NULL for a picture without words.
+/// Writes a figure. `labels`: [n_panels], or NULL for a figure without texts.
 void write_png(const char* path, const char* heading, int32_t n_panels,
                const surrogate_png_panel* panels, const surrogate_png_label* labels) {
     require(path, "path");
