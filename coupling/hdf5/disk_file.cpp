@@ -14,7 +14,7 @@ namespace surrogate::h5 {
 
 using coupling::fail;
 
-/// O_NONBLOCK: a pipe is refused at once instead of waiting for its other end.
+/// O_NONBLOCK: opening a pipe fails at once instead of blocking.
 DiskFile::DiskFile(const std::string& path, Mode mode, const std::string& shown_name)
     : name_(shown_name),
       mode_(mode),

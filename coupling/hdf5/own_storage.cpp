@@ -13,8 +13,8 @@ namespace surrogate::h5 {
 
 namespace {
 
-/// nbit and scaleoffset are left out: HDF5 1.10 reads and writes beyond its memory where their
-/// parameters are damaged, and neither netCDF nor h5py chooses them by itself.
+/// nbit and scaleoffset are not included: HDF5 1.10 reads and writes beyond its memory if their
+/// parameters are damaged, and netCDF and h5py do not use them by default.
 constexpr std::array<H5Z_filter_t, 4> known_filters = {H5Z_FILTER_DEFLATE, H5Z_FILTER_SHUFFLE,
                                                        H5Z_FILTER_FLETCHER32, H5Z_FILTER_SZIP};
 
@@ -73,7 +73,7 @@ std::vector<hsize_t> extents_of(hid_t dataset) {
     return extents;
 }
 
-/// A product that stays below 2^63, as sizes of files do.
+/// A product that is limited to values below 2^63, as sizes of files are.
 class Product {
 public:
     explicit Product(uint64_t value) : value_(value) {}
@@ -111,7 +111,7 @@ void check_place(hid_t dataset, uint64_t stored, uint64_t file_bytes) {
                std::to_string(file_bytes) + " bytes");
 }
 
-/// Chunks that are missing would be read as fill values.
+/// Checks that all chunks exist, because missing chunks would be read as fill values.
 void check_all_chunks(hid_t dataset, const Product& n_chunk) {
 #if H5_VERSION_GE(1, 10, 5)
     const Handle space(H5Dget_space(dataset), H5Sclose, "read a shape");

@@ -11,7 +11,7 @@ namespace Foam {
 
 namespace {
 
-/// "velocity.y" as "velocity" and 1; -1 for what is no component.
+/// Returns "velocity" and 1 for "velocity.y"; -1 for a name that is not a component.
 std::pair<std::string, int> component_of(const std::string& name) {
     const std::size_t dot = name.rfind('.');
     if (dot == std::string::npos || dot + 2 != name.size()) return {name, -1};

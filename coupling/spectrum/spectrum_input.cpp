@@ -34,7 +34,7 @@ SpectrumInput from_case(const Job& job, const Context& context, const std::strin
 
 #ifdef SURROGATE_HAVE_VTK
 
-/// (value - mean) / std of the card's inputs, in their order.
+/// Returns (value - mean) / std of the card's inputs, in their order.
 MatrixXd normalised(const Model& model, const MeshSample& sample) {
     const auto inputs = model.inputs();
     MatrixXd values(std::ssize(inputs), sample.n());

@@ -1,4 +1,4 @@
-// .
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <surrogate/surrogate.h>
@@ -13,7 +13,7 @@
 namespace surrogate::timeloop {
 
 /// Holds the weight of each point of a domain: the domain's weight, on the sphere the area of the
-/// point, else
+/// point, otherwise 1.
 class PointWeights {
 public:
     /// Collective; errors are the same on all ranks. The domain must outlive the object.
