@@ -91,10 +91,10 @@ void take_input(Finder& finder, const surrogate_port_info& port, bool is_optiona
         return;
     }
     if (tensor.layout.sample != 0 && finder.counts.n_sample > 1)
-        throw Failure(Exit::bad_usage, "tensor check/" + name +
-                                           " has other positions for each sample; a check case has "
-                                           "one set of points: give them without the axis of "
-                                           "samples, or one sample");
+        throw Failure(Exit::bad_usage,
+                      "tensor check/" + name +
+                          " has different positions for each sample; a check case has one set of "
+                          "points: omit the axis of samples, or use one sample");
     tensors.positions = std::move(tensor);
 }
 
@@ -107,7 +107,7 @@ const int64_t* find_numbers(Finder& finder, const char* name, const std::string&
     const surrogate_port_info port{name, 1, 0, SURROGATE_ON_INPUT, SURROGATE_INTEGER};
     if (!finder.shape(*numbers, port, {SURROGATE_INT64}).is_shared)
         throw Failure(Exit::bad_usage, "tensor check/" + path + " has an axis of samples; " + what +
-                                           " are those of the points: (points)");
+                                           " belong to the points: (points)");
     return static_cast<const int64_t*>(numbers->data);
 }
 
@@ -118,12 +118,10 @@ void take_clouds(Finder& finder, CaseTensors& tensors) {
     if (!tensors.clouds) return;
     for (int64_t i = 1; i < finder.counts.n_point[0]; ++i) {
         if (tensors.clouds[i] >= tensors.clouds[i - 1]) continue;
-        throw Failure(Exit::bad_usage, "tensor check/input/batch goes down from " +
+        throw Failure(Exit::bad_usage, "tensor check/input/batch decreases from " +
                                            std::to_string(tensors.clouds[i - 1]) + " to " +
                                            std::to_string(tensors.clouds[i]) + " in row " +
-                                           std::to_string(i) +
-                                           "; the points of a cloud follow each other, cloud after "
-                                           "cloud");
+                                           std::to_string(i) + "; points must be sorted by cloud");
     }
 }
 
@@ -176,9 +174,10 @@ void take_output(Finder& finder, const surrogate_port_info& port, CaseTensors& t
 /// Rejects a case without numbers. Shapes without numbers need no storage: 2^40 samples of zero
 /// points fit into a file of 7 KB.
 void check_counts(const CaseTensors& tensors, const std::string& file) {
-    if (tensors.n_sample < 1) throw Failure(Exit::no_case, file + " has a check case of no sample");
+    if (tensors.n_sample < 1)
+        throw Failure(Exit::no_case, file + " has a check case without samples");
     if (tensors.n_point[0] < 1 || tensors.n_point[1] < 1)
-        throw Failure(Exit::no_case, file + " has a check case of no point");
+        throw Failure(Exit::no_case, file + " has a check case without points");
     if (tensors.n_sample > max_samples)
         throw Failure(Exit::bad_usage, file + " has a check case of " +
                                            std::to_string(tensors.n_sample) + " samples; at most " +
@@ -210,7 +209,7 @@ CaseTensors find_tensors(const Model& model, const CheckCase& check_case, const 
         if (!port.is_output) continue;
         if (!y.empty())
             throw Failure(Exit::no_case, file + " has a network of several outputs (" + y + ", " +
-                                             port.name + "); a check case judges one");
+                                             port.name + "); a check case compares one output");
         y = port.name;
         take_output(finder, port, tensors);
     }

@@ -23,7 +23,7 @@ NewDataset::NewDataset(surrogate_context* context, const std::string& path)
 Content& NewDataset::description() {
     if (is_open_ || is_finished_)
         fail(SURROGATE_INVALID_ARGUMENT,
-             "data set '" + path_ + "' has begun: it is described before surrogate_dataset_begin");
+             "data set '" + path_ + "' has begun; describe it before surrogate_dataset_begin");
     return content_;
 }
 
@@ -41,9 +41,9 @@ void NewDataset::compare_ranks() {
     of_rank_0.share(context_);
     agreed(context_, [&] {
         if (of_rank_0[0] != own)
-            fail(SURROGATE_INVALID_ARGUMENT,
-                 "this rank describes data set '" + path_ +
-                     "' in another way than rank 0: path, attributes, axes or variables");
+            fail(SURROGATE_INVALID_ARGUMENT, "data set '" + path_ +
+                                                 "' is described differently on this rank and rank "
+                                                 "0 (path, attributes, axes or variables)");
     });
 }
 

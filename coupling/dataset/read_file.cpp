@@ -41,8 +41,7 @@ void check_head(hid_t file) {
     h5::get(file, "surrogate_dataset", &found);
     if (found != version)
         coupling::fail(SURROGATE_BAD_FILE, "the layout has version " + std::to_string(found) +
-                                               ", this program reads version " +
-                                               std::to_string(version));
+                                               ", expected version " + std::to_string(version));
 }
 
 }  // namespace

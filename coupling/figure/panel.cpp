@@ -20,14 +20,14 @@ void check(const surrogate_png_panel& panel, const std::string& who) {
     const surrogate_array& values = panel.values;
     require(values.data, (who + ".values.data").c_str());
     if (values.space != SURROGATE_HOST)
-        throw Error(SURROGATE_NOT_SUPPORTED, who + ".values does not lie on the host");
+        throw Error(SURROGATE_NOT_SUPPORTED, who + ".values is not in host memory; copy it first");
     if (values.dtype != SURROGATE_FLOAT32 && values.dtype != SURROGATE_FLOAT64)
         throw Error(SURROGATE_INVALID_ARGUMENT, who + ".values must be float or double");
     for (const int64_t n : values.shape)
         if (n < 1 || n > most_pixels)
             throw Error(SURROGATE_SHAPE, who + ".values has " + std::to_string(values.shape[0]) +
                                              " x " + std::to_string(values.shape[1]) +
-                                             " elements; a picture has 1 to " +
+                                             " elements, expected 1 to " +
                                              std::to_string(most_pixels) + " a side");
     if (!std::isfinite(panel.min) || !std::isfinite(panel.max) || panel.min > panel.max)
         throw Error(SURROGATE_INVALID_ARGUMENT,

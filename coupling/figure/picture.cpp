@@ -108,8 +108,8 @@ std::vector<unsigned char> draw_picture(const std::vector<Panel>& panels,
         width =
             std::max<int64_t>(width, 2 * separator + ruler.text_width(heading, sizes.text * 6 / 5));
     if (width > most_width)
-        throw Error(SURROGATE_LIMIT, "the picture would be " + std::to_string(width) +
-                                         " pixels wide; give fewer panels");
+        throw Error(SURROGATE_LIMIT, "the figure would be " + std::to_string(width) +
+                                         " pixels wide; use fewer panels");
     Canvas canvas(static_cast<int>(width), rows.height());
     int x = separator;
     for (size_t i = 0; i < panels.size(); ++i) {

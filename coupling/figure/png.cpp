@@ -21,7 +21,7 @@ void write_png(const char* path, const char* heading, int32_t n_panels,
     require(panels, "panels");
     if (n_panels < 1)
         throw Error(SURROGATE_INVALID_ARGUMENT,
-                    "n_panels is " + std::to_string(n_panels) + ", a picture needs one");
+                    "n_panels is " + std::to_string(n_panels) + ", expected at least 1");
     const std::string heading_text = checked_text(heading, "heading");
     std::vector<Panel> drawn;
     std::vector<PictureLabel> words;

@@ -21,7 +21,7 @@ herr_t keep_first(unsigned, const H5E_error2_t* error, void* text) {
 std::string reason() {
     std::string text;
     H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, keep_first, &text);
-    return text.empty() ? "HDF5 does not say why" : text;
+    return text.empty() ? "HDF5 gives no reason" : text;
 }
 
 void put_scalar(hid_t object, const char* name, hid_t type, const void* value) {
@@ -37,7 +37,8 @@ Handle scalar(hid_t object, const char* name, H5T_class_t kind) {
     const Handle space(H5Aget_space(attribute), H5Sclose, "read a data space");
     const Handle type(H5Aget_type(attribute), H5Tclose, "read a type");
     if (H5Sget_simple_extent_npoints(space) != 1 || H5Tget_class(type) != kind)
-        fail(SURROGATE_BAD_FILE, std::string("attribute '") + name + "' has another type or size");
+        fail(SURROGATE_BAD_FILE,
+             std::string("attribute '") + name + "' has an unexpected type or size");
     return attribute;
 }
 

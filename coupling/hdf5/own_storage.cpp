@@ -61,7 +61,7 @@ void require_known(const Filter& filter) {
     off_t offset = 0;
     hsize_t size = 0;
     H5Pget_external(creation, 0, name.size() - 1, name.data(), &offset, &size);
-    refuse("the numbers lie in another file, '" + std::string(name.data()) +
+    refuse("the numbers are in another file, '" + std::string(name.data()) +
            "' (external storage), expected in this one; write the file again");
 }
 
@@ -107,7 +107,7 @@ void check_place(hid_t dataset, uint64_t stored, uint64_t file_bytes) {
     const haddr_t first = H5Dget_offset(dataset);
     const bool is_within = first <= file_bytes && stored <= file_bytes - first;
     if (stored > 0 && !is_within)
-        refuse("the numbers lie beyond the end of the file, which has " +
+        refuse("the numbers are beyond the end of the file, which has " +
                std::to_string(file_bytes) + " bytes");
 }
 
@@ -166,7 +166,7 @@ void require_own_storage(hid_t dataset) {
     const Handle creation = creation_of(dataset);
     if (H5Pget_layout(creation) == H5D_VIRTUAL)
         refuse(
-            "the numbers lie in other data sets (virtual layout), expected in this file; write "
+            "the numbers are in other data sets (virtual layout), expected in this file; write "
             "the file again");
     if (H5Pget_external_count(creation) != 0) refuse_external(creation);
     for (const Filter& filter : filters_of(creation)) require_known(filter);

@@ -106,7 +106,8 @@ void ModelBytes::set_card(const std::string& card) {
 json ModelBytes::card() const {
     if (!has_card()) throw Failure(Exit::bad_usage, "the file has no card");
     json card = json::parse(header_.at(metadata).at(card_key).get<std::string>(), nullptr, false);
-    if (!card.is_object()) throw Failure(Exit::bad_usage, "the card of the file is no JSON object");
+    if (!card.is_object())
+        throw Failure(Exit::bad_usage, "the card of the file is not a JSON object");
     return card;
 }
 

@@ -109,7 +109,7 @@ void check_earlier(const OutputFile& output) {
     if (output.earlier == Earlier::replaced) return;
     if (!is_link && output.earlier == Earlier::report) return;
     if (is_link && output.earlier == Earlier::report)
-        fail(quoted + " is a symbolic link, which is not written through; give the name of a file");
+        fail(quoted + " is a symbolic link, expected the name of a regular file");
     fail(quoted + " exists; " + output.remedy);
 }
 

@@ -104,7 +104,7 @@ std::string table(const std::vector<std::vector<std::string>>& rows) {
 std::pair<std::string, std::string> parse_map(const std::string& text) {
     const size_t equals = text.find('=');
     if (equals == std::string::npos || equals == 0 || equals + 1 == text.size())
-        fail("--map is '" + text + "'; it has the form FIELD=ARRAY");
+        fail("--map is '" + text + "', expected FIELD=ARRAY");
     return {text.substr(0, equals), text.substr(equals + 1)};
 }
 

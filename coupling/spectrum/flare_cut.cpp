@@ -23,8 +23,8 @@ FlareShape shape_of(const json& network) {
     const auto name = value_of<std::string>(network, "model", "FLAREModel");
     if (name == "ModelWrapper")
         fail(
-            "spectrum: the model is a sequence classifier (ModelWrapper), and looks at FLAREModel "
-            "and BigFLAREModel only");
+            "spectrum: the model is a sequence classifier (ModelWrapper), expected FLAREModel or "
+            "BigFLAREModel");
     FlareShape s;
     s.is_ablation = name == "BigFLAREModel";
     s.channel_dim = value_of<int64_t>(network, "channel_dim", 64);

@@ -192,7 +192,7 @@ void spectrum(const Job& job, const SpectrumArguments& arguments) {
     const bool is_double = arguments.precision == "fp64";
     if (!is_double && arguments.precision != "fp32")
         throw Failure(Exit::bad_usage, "--precision is '" + one_line(arguments.precision) +
-                                           "'; it can be fp64 or fp32");
+                                           "', expected fp64 or fp32");
     job.agree([&] {
         if (job.is_root()) check_outputs(arguments);
     });

@@ -91,7 +91,7 @@ void make_directory(const std::string& path) {
     const int code = errno;
     struct stat found = {};
     if (code == EEXIST && ::stat(path.c_str(), &found) == 0 && S_ISDIR(found.st_mode)) return;
-    throw Error(SURROGATE_IO, "cannot make the directory '" + path + "': " + std::strerror(code));
+    throw Error(SURROGATE_IO, "cannot create directory '" + path + "': " + std::strerror(code));
 }
 
 void write_file(vtkXMLWriter* writer, const std::string& path, Compression compression,

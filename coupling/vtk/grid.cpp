@@ -52,7 +52,7 @@ void check_size(const surrogate_array& array, const std::string& what) {
 
 void check_array(const surrogate_array& array, const std::string& what) {
     if (array.space != SURROGATE_HOST)
-        throw Error(SURROGATE_NOT_SUPPORTED, what + " does not lie on the host; copy it first");
+        throw Error(SURROGATE_NOT_SUPPORTED, what + " is not in host memory; copy it first");
     if (array.shape[0] < 0 || array.shape[1] < 0)
         throw Error(SURROGATE_SHAPE, what + " has a negative extent");
     check_size(array, what);

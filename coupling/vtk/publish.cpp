@@ -54,8 +54,8 @@ void check_tiling(const surrogate_piece* pieces, int32_t n_pieces) {
     for (int32_t rank = 0; rank < n_pieces; ++rank) {
         if (!std::equal(pieces[rank].whole_extent, pieces[rank].whole_extent + 6,
                         pieces[0].whole_extent))
-            throw Error(SURROGATE_SHAPE,
-                        "rank " + std::to_string(rank) + " has another whole extent than rank 0");
+            throw Error(SURROGATE_SHAPE, "rank " + std::to_string(rank) +
+                                             " has a whole extent that differs from rank 0");
         n_cells += pieces[rank].n_cells;
     }
     const int64_t n_whole = n_cells_of(whole_of(pieces, n_pieces).data());
@@ -123,7 +123,9 @@ void publish(surrogate_series& series, int32_t n_pieces, const surrogate_piece* 
         throw Error(SURROGATE_INVALID_ARGUMENT, "n_pieces is " + std::to_string(n_pieces) +
                                                     ", the series has " +
                                                     std::to_string(series.size) + " ranks");
-    if (series.n_written == 0) throw Error(SURROGATE_INVALID_ARGUMENT, "no step was written yet");
+    if (series.n_written == 0)
+        throw Error(SURROGATE_INVALID_ARGUMENT,
+                    "no step was written; call a write function of the series before publish");
     take_back(series, pieces);
     for (int32_t rank = 0; rank < n_pieces; ++rank)
         check_piece(series, pieces[rank], pieces[0], rank);

@@ -106,7 +106,7 @@ TEST_F(Convert, ACardThatContradictsTheTensorsIsRefused) {
 }
 
 TEST_F(Convert, HyperparametersThatShapesDoNotShowAreLeftToCheck) {
-    expect(0, darcy + " " + out() + " --set network.num_heads=4", "surrogate check tells");
+    expect(0, darcy + " " + out() + " --set network.num_heads=4", "run surrogate check");
     check(1, out());
 }
 
@@ -120,7 +120,7 @@ TEST_F(Convert, KeysAndNamesThatCannotBeAreRefused) {
            "none.json': there is no such file");
     write(file("card.json"), "{ \"family\": ");
     expect(2, darcy + " " + out() + " --card " + file("card.json"), "is not JSON");
-    expect(2, darcy, "OUT is missing");
+    expect(2, darcy, "OUT, the new file, is missing");
     expect(2, file("none") + " " + out(), "none");
     write(file("model.pt"), std::string("PK\x03\x04", 4) + std::string(100, 'x'));
     expect(2, file("model.pt") + " " + out(), "PyTorch");
