@@ -88,7 +88,8 @@ void Panel::draw(Canvas& canvas, int x, int y, int32_t nan) const {
     if (nan == SURROGATE_NAN_OUTLINED) outline(canvas, x, y);
 }
 
-/// Draws gray lines between points with and without a value, and a thin line around the grid.
+/// Fills points without a value in gray if they have a neighbor with a value. Outside of the grid
+/// the gray is a thin line.
 void Panel::outline(Canvas& canvas, int x, int y) const {
     const int thin = std::min(scale_, most_around);
     for (int j = -1; j <= n_y_; ++j)

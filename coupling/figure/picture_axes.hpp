@@ -18,8 +18,8 @@ struct Box {
     int x, y, width, height;  ///< x, y: its lower left corner
 };
 
-/// Returns the pixels of the axes of a label to the left of the field; the next function returns
-/// the pixels below it.
+/// Returns the pixels of the axes of a label to the left of the field; below_frame() returns the
+/// pixels below it.
 int left_of_frame(const Canvas& canvas, const PictureLabel& label, int height, Sizes sizes);
 int below_frame(const PictureLabel& label, Sizes sizes);
 

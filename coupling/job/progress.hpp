@@ -7,7 +7,7 @@
 
 namespace surrogate::tool {
 
-/// Returns true if standard error is a terminal on which a bar can be drawn; the next function
+/// Returns true if standard error is a terminal on which a bar can be drawn; can_color()
 /// returns true if it shows colors (not with NO_COLOR).
 bool can_redraw();
 bool can_color();

@@ -37,7 +37,7 @@ std::vector<double> cut(const std::vector<double>& values, const Box& box,
     return {begin, begin + range.n};
 }
 
-/// Returns the index in the stored sample of point (i, j) of the changed sample.
+/// Maps point (i, j) of the changed sample to its index in the stored sample.
 struct Turn {
     Change change;
     int64_t n_x, n_y;

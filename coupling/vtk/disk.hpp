@@ -31,7 +31,7 @@ void make_directory(const std::string& path);
 void write_file(vtkXMLWriter* writer, const std::string& path, Compression compression,
                 file::Links links = file::Links::followed);
 
-/// Returns "run" for "out/run.pvd"; the functions below return "out/" and ".pvd".
+/// Returns "run" for "out/run.pvd"; directory_of() returns "out/", extension_of() ".pvd".
 std::string stem_of(const std::string& path);
 std::string directory_of(const std::string& path);
 std::string extension_of(const std::string& path);
