@@ -28,7 +28,7 @@ const char* name_of(int32_t dtype) {
     }
 }
 
-/// One of the shapes that a port's tensor may have; -1: free.
+/// An allowed shape of a port's tensor; -1: free.
 struct Form {
     Shape shape;
     std::string axes;
@@ -92,7 +92,7 @@ CaseShape read_shape(const surrogate_tensor& tensor, const surrogate_port_info& 
     if (is_planar) n_row *= shape[3];
     const bool is_at_points =
         port.location != SURROGATE_ON_CLOUDS && port.location != SURROGATE_ON_NODES;
-    if (is_at_points && !is_planar)  // both domains are the same points
+    if (is_at_points && !is_planar)  // both domains have the same points
         counts.n_point[0] = counts.n_point[1] = n_row;
     const int64_t per_sample = form->is_shared ? 0 : n_row * port.n_channel;
     const TensorLayout layout = is_planar ? TensorLayout{per_sample, 1, n_row}

@@ -27,7 +27,7 @@ Share share_of_points(const Job& job, const Context& context, const std::string&
         for (int64_t axis = 0; axis < n_axis; ++axis)
             x.push_back(static_cast<double>(tensors.positions.data[row * n_axis + axis]));
     }
-    x.reserve(1);  // a rank without points still says what points have
+    x.reserve(1);  // so that a rank without points also reports coordinates
     ids.reserve(1);
     if (tensors.clouds) clouds.reserve(1);
     surrogate_points points{};

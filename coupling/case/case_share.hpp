@@ -10,17 +10,17 @@
 
 namespace surrogate::tool {
 
-/// This rank's share of one domain of the case.
+/// This rank's part of one domain of the case.
 struct Share {
     Domain domain;
-    std::vector<int64_t> points;  ///< their numbers in the whole, in the order of the fields
+    std::vector<int64_t> points;  ///< their numbers in the whole domain, in the order of the fields
     bool is_sphere = false;
     int64_t n() const { return static_cast<int64_t>(points.size()); }
 };
 
-/// The shares of the input and the output domain under a named partition; one where both are the
-/// same. Collective. Scattered points have the ids of the case, or their row, and its positions, or
-/// no coordinates.
+/// Returns the parts of the input and the output domain under a named partition; one part if both
+/// domains are equal. Collective. Scattered points have the ids of the case, or their row as id,
+/// and the positions of the case, or no coordinates.
 std::vector<Share> make_shares(const Job& job, const Context& context, const LoadedCase& loaded,
                                const std::string& partition);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which tensors of a file belong to its network, and whether they fit.
+// Finds the tensors of a file that belong to its network, and checks them.
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -11,7 +11,8 @@ namespace surrogate::tool {
 
 namespace {
 
-/// Takes the tensors of the ports one by one; the first ones fix the numbers of samples and points.
+/// Reads the tensors of the ports one by one. The first tensors define the numbers of samples and
+/// points.
 class Finder {
 public:
     Finder(const Model& model, const CheckCase& check_case, const std::string& file)
@@ -65,7 +66,7 @@ std::unique_ptr<int64_t[]> as_integers(const void* data, int64_t n) {
     return values;
 }
 
-/// Integers of any width, masks among them.
+/// Reads integers of any width, including masks.
 void take_integers(Finder& finder, const std::string& name, const surrogate_port_info& port,
                    CaseTensors& tensors) {
     const surrogate_tensor& t = finder.tensor(name);
@@ -90,14 +91,15 @@ void take_input(Finder& finder, const surrogate_port_info& port, bool is_optiona
         return;
     }
     if (tensor.layout.sample != 0 && finder.counts.n_sample > 1)
-        throw Failure(Exit::bad_usage, "tensor check/" + name +
-                                           " has other positions for each sample; a check case has "
-                                           "one set of points: give them without the axis of "
-                                           "samples, or one sample");
+        throw Failure(Exit::bad_usage,
+                      "tensor check/" + name +
+                          " has different positions for each sample; a check case has one set of "
+                          "points: omit the axis of samples, or use one sample");
     tensors.positions = std::move(tensor);
 }
 
-/// One integer for each point; null if the case has no such tensor. `what` they are, for messages.
+/// Reads one integer for each point; null if the case does not have the tensor. `what` names the
+/// integers in messages.
 const int64_t* find_numbers(Finder& finder, const char* name, const std::string& what) {
     const std::string path = std::string("input/") + name;
     const surrogate_tensor* const numbers = finder.find(path);
@@ -105,26 +107,25 @@ const int64_t* find_numbers(Finder& finder, const char* name, const std::string&
     const surrogate_port_info port{name, 1, 0, SURROGATE_ON_INPUT, SURROGATE_INTEGER};
     if (!finder.shape(*numbers, port, {SURROGATE_INT64}).is_shared)
         throw Failure(Exit::bad_usage, "tensor check/" + path + " has an axis of samples; " + what +
-                                           " are those of the points: (points)");
+                                           " belong to the points: (points)");
     return static_cast<const int64_t*>(numbers->data);
 }
 
-/// The clouds of the points: batch indices of PyTorch, which its networks take in ascending order.
+/// Reads the clouds of the points: batch indices of PyTorch, which its networks require in
+/// ascending order.
 void take_clouds(Finder& finder, CaseTensors& tensors) {
     tensors.clouds = find_numbers(finder, "batch", "clouds");
     if (!tensors.clouds) return;
     for (int64_t i = 1; i < finder.counts.n_point[0]; ++i) {
         if (tensors.clouds[i] >= tensors.clouds[i - 1]) continue;
-        throw Failure(Exit::bad_usage, "tensor check/input/batch goes down from " +
+        throw Failure(Exit::bad_usage, "tensor check/input/batch decreases from " +
                                            std::to_string(tensors.clouds[i - 1]) + " to " +
                                            std::to_string(tensors.clouds[i]) + " in row " +
-                                           std::to_string(i) +
-                                           "; the points of a cloud follow each other, cloud after "
-                                           "cloud");
+                                           std::to_string(i) + "; points must be sorted by cloud");
     }
 }
 
-/// Edges of the points, by rows of the case.
+/// Reads edges between points, by rows of the case.
 void take_edges(Finder& finder, CaseTensors& tensors) {
     const surrogate_tensor* const edges = finder.find("input/edges");
     if (!edges) return;
@@ -150,7 +151,7 @@ void take_edges(Finder& finder, CaseTensors& tensors) {
     tensors.has_edges = true;
 }
 
-/// Either of the two outputs will do.
+/// Reads the outputs, of which one is sufficient.
 void take_output(Finder& finder, const surrogate_port_info& port, CaseTensors& tensors) {
     const std::string single = std::string("output/") + port.name,
                       exact = std::string("output64/") + port.name;
@@ -163,19 +164,20 @@ void take_output(Finder& finder, const surrogate_port_info& port, CaseTensors& t
         tensors.y = {y.name, y.n_channel, y.place, y.n_row, y.layout, tensors.y.data};
     }
     tensors.y_shape.assign(shown.shape, shown.shape + shown.n_dim);
-    const bool has_points = finder.counts.n_point[0] > 0;  // without any, steps are 0 too
+    const bool has_points = finder.counts.n_point[0] > 0;  // without points, strides are 0 too
     if (has_points && tensors.y.layout.sample == 0 && finder.counts.n_sample > 1)
         throw Failure(Exit::bad_usage, "tensor check/" + std::string(shown.name) +
                                            " has no axis of samples, but the case has " +
                                            std::to_string(finder.counts.n_sample) + " samples");
 }
 
-/// A case without numbers says nothing, and shapes without numbers cost nothing: 2^40 samples of no
-/// point fit into a file of 7 KB.
+/// Rejects a case without numbers. Shapes without numbers need no storage: 2^40 samples of zero
+/// points fit into a file of 7 KB.
 void check_counts(const CaseTensors& tensors, const std::string& file) {
-    if (tensors.n_sample < 1) throw Failure(Exit::no_case, file + " has a check case of no sample");
+    if (tensors.n_sample < 1)
+        throw Failure(Exit::no_case, file + " has a check case without samples");
     if (tensors.n_point[0] < 1 || tensors.n_point[1] < 1)
-        throw Failure(Exit::no_case, file + " has a check case of no point");
+        throw Failure(Exit::no_case, file + " has a check case without points");
     if (tensors.n_sample > max_samples)
         throw Failure(Exit::bad_usage, file + " has a check case of " +
                                            std::to_string(tensors.n_sample) + " samples; at most " +
@@ -207,12 +209,12 @@ CaseTensors find_tensors(const Model& model, const CheckCase& check_case, const 
         if (!port.is_output) continue;
         if (!y.empty())
             throw Failure(Exit::no_case, file + " has a network of several outputs (" + y + ", " +
-                                             port.name + "); a check case judges one");
+                                             port.name + "); a check case compares one output");
         y = port.name;
         take_output(finder, port, tensors);
     }
     if (model.input_domain().kind == SURROGATE_POINTS) {
-        // Points are known by their row if the case has no ids.
+        // The id of a point is its row if the case has no ids.
         tensors.ids = find_numbers(finder, "gid", "ids");
         take_clouds(finder, tensors);
         take_edges(finder, tensors);
@@ -225,8 +227,8 @@ CaseTensors find_tensors(const Model& model, const CheckCase& check_case, const 
 
 LoadedCase load_case(const Job& job, const Context& context, const std::string& file) {
     try {
-        // The check case first: a file that is only data for tests is "no check case" and not "no
-        // model".
+        // Reads the check case first: a file that only contains data for tests fails with "no check
+        // case" and not with "no model".
         CheckCase check_case(context, file);
         LoadedCase loaded{Model(context, file), std::move(check_case), {}};
         job.agree([&] { loaded.tensors = find_tensors(loaded.model, loaded.check_case, file); });

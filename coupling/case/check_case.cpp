@@ -36,11 +36,11 @@ Options plan_options(const CheckSettings& settings) {
     return options;
 }
 
-/// Which rows of a tensor this rank has.
+/// Rows of a tensor on this rank.
 struct Rows {
     std::vector<int64_t> numbers;  ///< in a sample
-    bool is_planar = false;        ///< channel by channel, as solvers on the sphere have them
-    bool is_everywhere = false;    ///< every rank has all
+    bool is_planar = false;        ///< channel by channel, as solvers on the sphere store them
+    bool is_everywhere = false;    ///< every rank has all rows
     int64_t n() const { return static_cast<int64_t>(numbers.size()); }
 };
 
@@ -63,8 +63,8 @@ surrogate_array array_of(std::vector<T>& values, int64_t n, int64_t n_column) {
     return matrix(values.data(), n, n_column);
 }
 
-/// One tensor's values in this rank's rows. Scattered points lie as (n_local, n_channel), grids
-/// as (n_channel, n_local): each as solvers of that kind have it.
+/// Values of one tensor in this rank's rows. Scattered points have the layout (n_local, n_channel),
+/// grids (n_channel, n_local), as solvers of these kinds store them.
 template <class T>
 class Field {
 public:
@@ -99,7 +99,7 @@ public:
         return {name_.c_str(), a};
     }
 
-    /// Puts the sample into its place in `y` on rank 0.
+    /// Gathers the sample and writes it to its position in `y` on rank 0.
     void gather(const Job& job, const TensorLayout& layout, int64_t sample,
                 std::vector<double>& y) {
         const bool has_none = rows_.is_everywhere && !job.is_root();
@@ -127,7 +127,7 @@ private:
     std::vector<T> values_;
 };
 
-/// The part of one sample that this rank owns, evaluated.
+/// Evaluates this rank's part of one sample.
 template <class T>
 class Sample {
 public:
@@ -143,7 +143,7 @@ public:
             integers_[i].take(tensors_.integers[i], sample);
     }
 
-    /// Not hindered by a rank that fails: it takes part in the exchanges of the run all the same.
+    /// Runs the plan. A rank that fails still takes part in the exchanges.
     void run(const Job& job, Plan& plan) {
         std::vector<surrogate_named_array> inputs;
         for (auto& field : x_) inputs.push_back(field.array());
@@ -184,7 +184,7 @@ void run_samples(const Job& job, const CaseTensors& tensors, const std::vector<S
     }
 }
 
-/// Only the plan knows how many nodes there are.
+/// Checks the number of nodes, which only the plan defines.
 void require_nodes(const CaseTensors& tensors, int64_t n_node) {
     if (tensors.y.place != SURROGATE_ON_NODES || tensors.y.n_row == n_node) return;
     throw Failure(Exit::bad_usage, "tensor check/output/" + tensors.y.name + " has " +
@@ -193,7 +193,7 @@ void require_nodes(const CaseTensors& tensors, int64_t n_node) {
                                        " nodes of these points");
 }
 
-// ---- judging ----
+// ---- comparing ----
 
 std::string hash_of(const std::vector<double>& y) {
     static_assert(std::endian::native == std::endian::little, "the hash is of little-endian bytes");
@@ -204,7 +204,7 @@ std::string hash_of(const std::vector<double>& y) {
     return text;
 }
 
-/// Rank 0 has y and judges; all ranks learn the outcome.
+/// Compares y on rank 0 and sends the outcome to all ranks.
 void judge_on_root(const Job& job, const LoadedCase& loaded, CheckResult& result) {
     if (job.is_root()) {
         const auto bound = [&](bool is_double, double official) {

@@ -16,8 +16,8 @@ double largest_truth(const Evidence& evidence) {
     return largest;
 }
 
-/// See CheckOutcome. Squares are of numbers scaled by a power of two, which is exact: they neither
-/// overflow nor vanish.
+/// See CheckOutcome. Numbers are scaled by a power of two before they are squared. The scaling is
+/// exact, and squares neither overflow nor underflow.
 template <class T>
 double distance(const T* a, const Evidence& evidence, double largest) {
     const bool is_absolute = largest == 0;

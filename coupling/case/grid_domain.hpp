@@ -15,11 +15,11 @@ struct GridBlock {
 GridBlock grid_block(const Job& job, const std::string& partition,
                      const surrogate_domain_info& grid);
 
-/// That block as a domain, rows from the north, longitudes from 0. Collective.
+/// Creates the domain of the block, rows from the north, longitudes from 0. Collective.
 Domain grid_domain(const Job& job, const Context& context, const std::string& partition,
                    const surrogate_domain_info& grid);
 
-/// The same grid of the same size.
+/// Returns true if both grids have the same kind and size.
 bool is_same_grid(const surrogate_domain_info& a, const surrogate_domain_info& b);
 
 }  // namespace surrogate::tool

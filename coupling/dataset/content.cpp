@@ -16,7 +16,7 @@ namespace {
 
 constexpr int64_t most_bytes = int64_t{1} << 62;
 
-/// The names of a range, for messages.
+/// Returns the names of a range, for messages.
 template <class Named>
 std::string list_of(const std::vector<Named>& all) {
     std::string list;
@@ -108,15 +108,15 @@ void Content::add(const surrogate_variable& given) {
             fail(SURROGATE_LIMIT, "variable '" + made.name + "' has more than 2^62 bytes");
         made.n_number *= found->n;
         if (found->name == made.name && given.n_axis != 1)
-            fail(SURROGATE_INVALID_ARGUMENT, "variable '" + made.name +
-                                                 "' has the name of an axis, whose numbers it "
-                                                 "gives: it can have this axis alone");
+            fail(SURROGATE_INVALID_ARGUMENT,
+                 "variable '" + made.name +
+                     "' has the name of an axis and defines its numbers, expected this axis only");
     }
     for (const Axis& axis : axes)
         if (axis.name == made.name && axes[made.axes[0]].name != made.name)
-            fail(SURROGATE_INVALID_ARGUMENT, "variable '" + made.name +
-                                                 "' has the name of an axis, and another axis: '" +
-                                                 axes[made.axes[0]].name + "'");
+            fail(SURROGATE_INVALID_ARGUMENT,
+                 "variable '" + made.name + "' has the name of an axis but is defined over axis '" +
+                     axes[made.axes[0]].name + "'");
     variables.push_back(made);
 }
 

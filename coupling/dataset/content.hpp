@@ -39,18 +39,18 @@ struct Content {
     void add(const surrogate_variable& variable);
 
     const Variable& variable(const std::string& name) const;
-    /// The variable that gives the numbers of an axis; null if none does.
+    /// Returns the variable with the numbers of an axis; null without such a variable.
     const Variable* numbers_of(size_t axis) const;
-    /// A number that tells descriptions of files apart.
+    /// Returns a hash that identifies the description of a file.
     uint64_t hash(const std::string& path) const;
 };
 
-/// Makes the HDF5 file but for its numbers, and sets their offsets and the size in `content`. The
-/// same bytes for equal content. Throws Error.
+/// Creates the HDF5 file without its numbers, and sets their offsets and the size in `content`.
+/// Equal content gives equal bytes. Throws Error.
 void lay_out(Content* content, h5::SparseFile* file);
 
-/// Makes the axes of a file and joins the variables to them, as dimension scales of HDF5: what the
-/// library hdf5_hl would do.
+/// Creates the axes of a file and attaches them to the variables as dimension scales of HDF5, as
+/// the library hdf5_hl does.
 ///   datasets  of the variables, in their order
 void put_scales(hid_t file, const Content& content, const std::vector<h5::Handle>& datasets);
 

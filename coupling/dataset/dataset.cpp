@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The C functions. Contracts stand in surrogate_dataset.h.
+// The C functions. Their contracts are in surrogate_dataset.h.
 #include <surrogate/surrogate_dataset.h>
 
 #include <memory>
@@ -14,7 +14,7 @@ struct surrogate_dataset {
 
 namespace {
 
-/// work(file), with errors as those of any C function.
+/// Calls work(file) and converts exceptions to a status, as in every C function.
 template <class Work>
 surrogate_status with(surrogate_dataset* dataset, const Work& work) {
     return guarded(dataset ? dataset->file.context() : nullptr, [&] {

@@ -15,8 +15,8 @@ h5::Handle new_dataset(hid_t file, const Content& content, Variable* variable) {
     return dataset;
 }
 
-/// Names of the coordinates that vary with the points of a variable, but are no axes: CF's way to
-/// say where its points are.
+/// Returns the names of coordinates that vary with the points of a variable and are not axes, as
+/// the CF conventions require.
 std::string coordinates_of(const Content& content, const Variable& variable) {
     std::string names;
     for (const Variable& other : content.variables) {
@@ -71,7 +71,7 @@ void lay_out(Content* content, h5::SparseFile* memory) {
     try {
         lay_out_on(&driver, content);
     } catch (const std::exception&) {
-        driver.check_storage();  // says more than HDF5
+        driver.check_storage();  // has more detail than HDF5's text
         throw;
     }
     driver.check_storage();

@@ -23,11 +23,11 @@ NewDataset::NewDataset(surrogate_context* context, const std::string& path)
 Content& NewDataset::description() {
     if (is_open_ || is_finished_)
         fail(SURROGATE_INVALID_ARGUMENT,
-             "data set '" + path_ + "' has begun: it is described before surrogate_dataset_begin");
+             "data set '" + path_ + "' has begun; describe it before surrogate_dataset_begin");
     return content_;
 }
 
-/// All ranks describe the same file.
+/// Checks that all ranks describe the same file.
 void NewDataset::compare_ranks() {
     uint64_t own = 0;
     coupling::SharedWords of_rank_0;
@@ -41,13 +41,14 @@ void NewDataset::compare_ranks() {
     of_rank_0.share(context_);
     agreed(context_, [&] {
         if (of_rank_0[0] != own)
-            fail(SURROGATE_INVALID_ARGUMENT,
-                 "this rank describes data set '" + path_ +
-                     "' in another way than rank 0: path, attributes, axes or variables");
+            fail(SURROGATE_INVALID_ARGUMENT, "data set '" + path_ +
+                                                 "' is described differently on this rank and rank "
+                                                 "0 (path, attributes, axes or variables)");
     });
 }
 
-/// The file of HDF5 without its numbers. Every rank lays it out in memory, rank 0 on the disk.
+/// Creates the HDF5 file without its numbers. Every rank lays it out in memory, rank 0 writes it to
+/// disk.
 void NewDataset::make_file() {
     h5::SparseFile layout;
     lay_out(&content_, &layout);
@@ -175,7 +176,7 @@ void NewDataset::commit() {
     coupling::require_success(surrogate_context_reduce(
         context_, SURROGATE_SUM, static_cast<int64_t>(n_written.size()), n_written.data()));
     const std::string what = missing(n_written);
-    // A write that failed says more than what it left out.
+    // A failed write is the better error than missing numbers.
     if (!what.empty()) coupling::require_success(problem_.agree());
     agreed(context_, [&] {
         if (!what.empty())

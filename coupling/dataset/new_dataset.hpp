@@ -14,15 +14,15 @@
 
 namespace surrogate::dataset {
 
-/// A data set that is being written; see surrogate_dataset.h. Functions throw Error or KeptFailure
-/// (error.hpp); collective ones on all ranks.
+/// Writes a data set; see surrogate_dataset.h. Functions throw Error or KeptFailure (error.hpp);
+/// collective functions on all ranks.
 class NewDataset {
 public:
     NewDataset(surrogate_context* context, const std::string& path);
 
     surrogate_context* context() const { return context_; }
 
-    /// For what describes the file. Throws after begin().
+    /// Returns the description of the file for changes. Throws after begin().
     Content& description();
 
     void begin();
@@ -46,7 +46,7 @@ private:
     /// Throws unless the file is open for numbers first .. first + n - 1 of the variable.
     const Variable& checked(const char* name, int64_t first, int64_t n) const;
     void write_numbers(const Variable& variable, int64_t first, int64_t n, const std::byte* bytes);
-    /// "" if every number was written once.
+    /// Returns "" if every number was written once, and otherwise an error text.
     std::string missing(const std::vector<double>& n_written) const;
     void commit();
 
@@ -55,7 +55,7 @@ private:
     int32_t rank_ = 0;
     Content content_;
     bool is_open_ = false, is_finished_ = false;
-    std::optional<file::NewFile> file_;  ///< of rank 0; removed again unless it is committed
+    std::optional<file::NewFile> file_;  ///< on rank 0; deleted unless it is committed
     std::optional<h5::DiskFile> disk_;
     std::optional<Points> points_;
     std::vector<std::byte> local_, ordered_;

@@ -28,7 +28,7 @@ bool is_integer(int32_t dtype) {
     return dtype == SURROGATE_INT32 || dtype == SURROGATE_INT64;
 }
 
-/// Converts one number; a host may trap overflow, so it is compared before it is rounded.
+/// Converts one number. It is compared before it is rounded, because a host may trap overflow.
 struct Move {
     const Variable& variable;
     int64_t at;
@@ -40,8 +40,9 @@ struct Move {
             if (!std::isfinite(value)) refuse(variable, at, "is " + text_of(wide));
             if (sizeof(To) < sizeof(From) &&
                 std::abs(wide) > static_cast<double>(std::numeric_limits<To>::max()))
-                refuse(variable, at,
-                       "is " + std::to_string(wide) + ", which no single precision number holds");
+                refuse(
+                    variable, at,
+                    "is " + std::to_string(wide) + ", which exceeds the range of single precision");
         }
         *to = static_cast<To>(value);
         ++at;
@@ -77,7 +78,7 @@ void pack_into(const surrogate_array& array, Move move, std::byte* packed) {
 void check_numbers(const surrogate_array& array, const Variable& variable, int64_t n) {
     const std::string what = "the array for '" + variable.name + "'";
     if (array.space != SURROGATE_HOST)
-        fail(SURROGATE_NOT_SUPPORTED, what + " lies in the memory of a device; copy it first");
+        fail(SURROGATE_NOT_SUPPORTED, what + " is in device memory; copy it first");
     if (array.shape[1] != 1 || array.shape[0] < 0 || (n >= 0 && array.shape[0] != n))
         fail(SURROGATE_SHAPE, what + " is [" + std::to_string(array.shape[0]) + ", " +
                                   std::to_string(array.shape[1]) + "]; expected [" +

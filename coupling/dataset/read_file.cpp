@@ -18,7 +18,7 @@ namespace {
 using h5::check;
 using h5::Handle;
 
-constexpr int64_t version = 1;  // of the layout that is known here
+constexpr int64_t version = 1;  // of the supported layout
 
 std::string shown_place(const StoredForm& form, const Box& box, size_t at) {
     std::string text;
@@ -41,8 +41,7 @@ void check_head(hid_t file) {
     h5::get(file, "surrogate_dataset", &found);
     if (found != version)
         coupling::fail(SURROGATE_BAD_FILE, "the layout has version " + std::to_string(found) +
-                                               ", this program reads version " +
-                                               std::to_string(version));
+                                               ", expected version " + std::to_string(version));
 }
 
 }  // namespace
@@ -51,7 +50,8 @@ struct ReadFile::Parts {
     explicit Parts(const std::string& from)
         : path(from), disk(from, h5::DiskFile::read_only, from), driver(&disk) {}
 
-    /// Errors of the disk say more than those of HDF5; the text begins with the file.
+    /// Runs work and adds the name of the file to errors. Errors of the disk are preferred, because
+    /// they have more detail than errors of HDF5.
     template <class Work>
     auto named(const Work& work) {
         const h5::QuietErrors quiet;
@@ -90,7 +90,7 @@ struct ReadFile::Parts {
         if (form.is_series) read_times();
     }
 
-    /// Nothing takes memory for numbers that the file does not have.
+    /// Throws if the file does not store all numbers, before memory is allocated for them.
     void require_all_written() const {
         for (const StoredVariable& variable : variables) {
             if (!is_read(form, variable)) continue;
@@ -269,7 +269,7 @@ void ReadFile::read_coordinate(int32_t axis, const State& state, const Box& box,
     const auto at = static_cast<size_t>(along - form.point_axes.begin());
     std::vector<double> line(static_cast<size_t>(box.n[at]));
     parts_->named([&] { parts_->read(variable, state, {{box.first[at]}, {box.n[at]}}, line); });
-    size_t inner = 1;  // points with one index on this axis, next to each other
+    size_t inner = 1;  // contiguous points with one index on this axis
     for (size_t i = at + 1; i < box.n.size(); ++i) inner *= static_cast<size_t>(box.n[i]);
     for (size_t i = 0; i < values.size(); ++i) values[i] = line[i / inner % line.size()];
 }

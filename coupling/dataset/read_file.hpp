@@ -11,7 +11,7 @@
 
 namespace surrogate::dataset {
 
-/// Which state: the one at `time` of a sample; 0 where samples have one state.
+/// A state of a sample: the state at `time`; 0 if samples have one state.
 struct State {
     int64_t sample = 0;
     int64_t time = 0;
@@ -28,13 +28,13 @@ struct Box {
     }
 };
 
-/// A data set in a file (page reference/dataset-format.md), for reading. Holds what the file says
-/// of itself, no numbers of fields but those of one request. Local: every rank opens the file and
-/// reads its part. Axes, extents, storage and filters are checked before any number is read, and no
-/// plug-in is loaded; HDF5 itself may crash in metadata that is damaged, so the source of the file
-/// must be trusted, or the file opened in another process first. Errors: IO (the file cannot be
-/// opened or read), BAD_FILE (no data set; what does not fit is named), NOT_FINITE; the text begins
-/// with the name of the file.
+/// Reads a data set in a file (see reference/dataset-format.md). Keeps the description of the file
+/// in memory, and field values only during a request. Local: every rank opens the file and reads
+/// its part. Axes, extents, storage and filters are checked before any number is read, and no
+/// plug-in is loaded. HDF5 itself may crash on damaged metadata, so the source of the file must be
+/// trusted, or the file must first be opened in another process. Errors: IO (the file cannot be
+/// opened or read), BAD_FILE (not a data set; the text names the mismatch), NOT_FINITE; the text
+/// begins with the name of the file.
 class ReadFile {
 public:
     explicit ReadFile(const std::string& path);
@@ -46,34 +46,35 @@ public:
     const StoredForm& form() const;
     std::vector<std::string> fields() const;
 
-    /// The unit of a field, as the file has it. Throws BAD_FILE with near misses for a name that is
-    /// no field.
+    /// Returns the unit of a field in the file. Throws BAD_FILE with near misses for a name that is
+    /// not a field.
     const std::string& unit(const std::string& field) const;
 
-    /// Returns why a name of the file is not a field, as why_no_field in read_form.hpp does; "" if
-    /// the file does not have the name.
+    /// Returns the reason why a name of the file is not a field, as why_no_field in read_form.hpp;
+    /// "" if the file does not have the name.
     std::string why_no_field(const std::string& name) const;
 
-    /// Points of a sample.
+    /// Returns the number of points of a sample.
     int64_t n_point(int64_t sample) const;
-    /// Their axes, in C order: (n) for clouds and rows.
+    /// Returns the extents of the axes of points, in C order: (n) for clouds and rows.
     std::vector<int64_t> extents(int64_t sample) const;
 
-    /// Seconds between two states of a series; 0 for others.
+    /// Returns the seconds between two states of a series; 0 for other data.
     double time_step() const;
 
-    /// The numbers along one of the axes of points, which holds some: degrees of the sphere's.
+    /// Returns the numbers along an axis of points, which must have numbers: degrees for axes of
+    /// the sphere.
     std::vector<double> along(const std::string& axis) const;
 
-    /// The numbers of a field at the points of a box, in C order. Throws NOT_FINITE, with sample
-    /// and point, if one of them is NaN or infinite.
+    /// Reads the numbers of a field at the points of a box, in C order. Throws NOT_FINITE with
+    /// sample and point for NaN or an infinite value.
     void read(const std::string& field, const State& state, const Box& box,
               std::span<double> values) const;
 
-    /// The shares that points have in losses, where form().has_weight.
+    /// Reads the weights of points in losses; requires form().has_weight.
     void read_weight(const State& state, const Box& box, std::span<double> values) const;
 
-    /// One coordinate of scattered points, or of the points of a lattice.
+    /// Reads one coordinate of scattered points, or of the points of a structured grid.
     void read_coordinate(int32_t axis, const State& state, const Box& box,
                          std::span<double> values) const;
 

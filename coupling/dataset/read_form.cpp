@@ -41,7 +41,7 @@ bool is_coordinate(const StoredVariable& variable) {
     return !variable.axis.empty() && variable.axis != "T" && is_real(variable);
 }
 
-/// Axes in front of those of the points: sample, time.
+/// Returns the number of axes before the axes of points: sample, time.
 size_t n_leading(const Names& axes) {
     size_t n = 0;
     if (n < axes.size() && axes[n] == "sample") ++n;
@@ -54,9 +54,9 @@ Names points_of(const StoredVariable& variable) {
             variable.axes.end()};
 }
 
-// ---- variables that are there and are not fields ----
+// ---- variables that exist and are not fields ----
 
-/// Returns the line of h5py that joins a variable to its axes.
+/// Returns the line of h5py that attaches a variable to its axes.
 std::string attach_line(const std::string& name, const Names& axes) {
     std::string list;
     for (const std::string& axis : axes) list += "'" + axis + "', ";
@@ -72,7 +72,7 @@ bool is_permutation_of(std::vector<int64_t> found, std::vector<int64_t> expected
     return found == expected;
 }
 
-/// Returns the order of axes that turns `found` into `expected`, for numpy.transpose.
+/// Returns the order of axes that transposes `found` to `expected`, for numpy.transpose.
 std::string transposed(const std::string& name, const Names& found, const Names& expected) {
     std::string order;
     for (const std::string& axis : expected) {
@@ -82,7 +82,7 @@ std::string transposed(const std::string& name, const Names& found, const Names&
     return "h5py: f['" + name + "'] = values.transpose(" + order + ")";
 }
 
-/// Returns what is wrong with the axes of floats, and the repair.
+/// Returns the error in the axes of a floating-point variable, and the repair.
 ///   expected  axes of a field, with their extents
 std::string wrong_axes(const StoredVariable& variable, const Names& expected,
                        const std::vector<int64_t>& extents) {
@@ -124,7 +124,8 @@ std::string wrong_axes(const StoredVariable& variable, const Names& expected,
            attach_line(name, expected) + page;
 }
 
-/// Returns why no variable of floats is a field in a file where none tells the axes.
+/// Returns the reason why no floating-point variable is a field, in a file in which no variable
+/// defines the axes.
 std::string why_no_field_at_all(const Variables& variables, bool is_ragged) {
     for (const StoredVariable& variable : variables) {
         const bool is_other = !is_real(variable) || is_coordinate(variable) ||
@@ -151,7 +152,7 @@ std::string why_no_field_at_all(const Variables& variables, bool is_ragged) {
     return "";
 }
 
-/// The first variable that can be a field: it tells the axes of all others.
+/// Returns the first variable that can be a field. It defines the axes of all other variables.
 const StoredVariable& first_field(const Variables& variables, bool is_ragged) {
     for (const StoredVariable& variable : variables) {
         if (!is_real(variable) || is_coordinate(variable) || variable.name == "weight") continue;
@@ -204,7 +205,7 @@ void check_sphere(const StoredForm& form, const Variables& variables) {
     }
 }
 
-/// Times are read; an axis without numbers has none.
+/// Checks the times, which are read. An axis without numbers has no times.
 void check_time(const Variables& variables) {
     const StoredVariable* const time = find(variables, "time");
     if (time == nullptr || time->kind == StoredVariable::Kind::none) return;
@@ -241,7 +242,7 @@ PointForm form_of_points(const StoredForm& form, const Variables& variables) {
     return is_moving ? PointForm::moving_cloud : PointForm::cloud;
 }
 
-/// The extent that an axis has in the fields; nothing for one that they do not have.
+/// Returns the extent of an axis in the fields; nullopt for an axis that fields do not have.
 std::optional<int64_t> known_extent(const StoredForm& form, const std::string& axis) {
     const auto at = std::find(form.point_axes.begin(), form.point_axes.end(), axis);
     if (at != form.point_axes.end())
@@ -251,8 +252,8 @@ std::optional<int64_t> known_extent(const StoredForm& form, const std::string& a
     return std::nullopt;
 }
 
-/// An axis is as long in every variable, its own list of numbers included, as in the fields. netCDF
-/// leaves an axis without numbers at the extent 0 if it may grow.
+/// Checks that an axis has the same length in every variable, including its own list of numbers, as
+/// in the fields. netCDF leaves an axis without numbers at the extent 0 if it may grow.
 void check_extents(const StoredForm& form, const StoredVariable& variable) {
     if (variable.kind == StoredVariable::Kind::none) return;
     std::vector<int64_t> expected = variable.shape;
@@ -264,15 +265,16 @@ void check_extents(const StoredForm& form, const StoredVariable& variable) {
                joined(variable.axes) + " in the fields");
 }
 
-/// Axes in front of those of the points are axes of the fields.
+/// Returns true if all axes before the axes of points are axes of the fields.
 bool has_axes_of_fields(const StoredForm& form, const StoredVariable& variable) {
     const size_t n = n_leading(variable.axes);
     if (form.points == PointForm::rows) return n == 0;
     return n == 0 || variable.axes[n - 1] != "time" || form.is_series;
 }
 
-/// Weights and coordinates of scattered points have the axes of points, coordinates of a lattice
-/// are its axes, and so are other variables over samples.
+/// Checks the axes. Weights and coordinates of scattered points have the axes of points.
+/// Coordinates of a structured grid are its axes. Other variables over samples also have the axes
+/// of points.
 void check_axes(const StoredForm& form, const StoredVariable& variable) {
     const bool is_weight = variable.name == "weight";
     if (is_weight && !is_real(variable))
@@ -295,7 +297,7 @@ void check_axes(const StoredForm& form, const StoredVariable& variable) {
     refuse_axes(variable, expected);
 }
 
-/// Each axis of fields occurs once, and fields have points.
+/// Checks that each axis of fields occurs once, and that fields have points.
 void check_form(const StoredForm& form) {
     Names axes = form.point_axes;
     for (const std::string& axis : form.point_axes)
@@ -374,7 +376,7 @@ StoredForm form_of(const Variables& variables, const std::string& grid) {
         check_offset(variables, &form);
     else
         form.n_sample = extent_of(field, "sample");
-    // Fields without times may stand beside those of a series.
+    // Fields without times are allowed in addition to fields of a series.
     for (const StoredVariable& variable : variables) {
         if (form.points == PointForm::rows || !is_field(form, variable)) continue;
         if (form.is_series || n_leading(variable.axes) < 2) continue;

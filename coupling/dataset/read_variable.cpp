@@ -50,7 +50,7 @@ std::vector<int64_t> shape_of(hid_t dataset) {
     return {extents.begin(), extents.end()};
 }
 
-/// float16, float32 and float64 in either order of bytes.
+/// Returns true for float16, float32 and float64 in either byte order.
 bool is_ieee(hid_t type) {
     struct Bits {
         size_t n_byte, exponent, fraction;
@@ -73,18 +73,18 @@ StoredVariable::Kind kind_of(hid_t dataset) {
     return is_integer ? StoredVariable::Kind::integer : StoredVariable::Kind::other;
 }
 
-/// The name that a reference leads to, without the slash of the root.
+/// Returns the name of the object that a reference points to, without the slash of the root.
 std::string name_behind(hid_t dataset, const hvl_t& entry) {
-    if (entry.len != 1) coupling::fail(SURROGATE_BAD_FILE, "an axis has not one scale");
+    if (entry.len != 1) coupling::fail(SURROGATE_BAD_FILE, "an axis must have exactly one scale");
     std::string name(256, '\0');
     const auto n = H5Rget_name(dataset, H5R_OBJECT, entry.p, name.data(), name.size());
     if (n <= 0 || static_cast<size_t>(n) >= name.size())
-        coupling::fail(SURROGATE_BAD_FILE, "an axis refers to nothing in the file");
+        coupling::fail(SURROGATE_BAD_FILE, "an axis refers to a missing object");
     name.resize(static_cast<size_t>(n));
     return name.substr(name.rfind('/') + 1);
 }
 
-/// The axes of a variable as netCDF keeps them: references to the scales.
+/// Returns the axes of a variable in the manner of netCDF: references to the scales.
 std::vector<std::string> listed_axes(hid_t dataset, size_t n_axis) {
     const Handle attribute(H5Aopen(dataset, "DIMENSION_LIST", H5P_DEFAULT), H5Aclose,
                            "read the axes of a data set");

@@ -11,12 +11,12 @@
 
 namespace surrogate::dataset {
 
-/// The text of an attribute, of fixed or variable size; nothing if the object has none of that
-/// name.
+/// Returns the text of an attribute, of fixed or variable size; nullopt if the object does not have
+/// it.
 std::optional<std::string> text_attribute(hid_t object, const char* name);
 
-/// Returns all data sets of the root group; links to elsewhere and groups are left out. Throws
-/// Error(IO, BAD_FILE), also for numbers that lie elsewhere (h5::require_own_storage).
+/// Returns all data sets of the root group, without external links and groups. Throws Error(IO,
+/// BAD_FILE), also for numbers that are stored in another file (h5::require_own_storage).
 std::vector<StoredVariable> read_variables(hid_t file);
 
 }  // namespace surrogate::dataset

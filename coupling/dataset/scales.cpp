@@ -9,8 +9,8 @@ namespace surrogate::dataset {
 
 namespace {
 
-/// An element of REFERENCE_LIST: a variable, and which of its axes it is. As hdf5_hl has it; the
-/// end is filled up with zeros.
+/// An element of REFERENCE_LIST: a variable, and the index of its axis. The layout of hdf5_hl; the
+/// end is padded with zeros.
 struct Reference {
     hobj_ref_t variable;
     int axis;
@@ -18,7 +18,7 @@ struct Reference {
 };
 static_assert(sizeof(Reference) == 16);
 
-/// A text as hdf5_hl wants it: ended by a zero.
+/// Writes a text in the format of hdf5_hl, which ends with a zero.
 void put_text(hid_t object, const char* name, const char* text) {
     const h5::Handle type(H5Tcopy(H5T_C_S1), H5Tclose, "make a type");
     h5::check(H5Tset_size(type, std::strlen(text) + 1), "make a type");
@@ -42,7 +42,7 @@ hobj_ref_t reference_to(hid_t file, const std::string& name) {
     return reference;
 }
 
-/// An axis without numbers: a data set that takes no room, named as netCDF names it.
+/// Creates an axis without numbers: a data set without storage, with netCDF's name for it.
 h5::Handle new_axis(hid_t file, const Axis& axis) {
     const auto extent = static_cast<hsize_t>(axis.n);
     const h5::Handle space(H5Screate_simple(1, &extent, nullptr), H5Sclose, "make a data space");
@@ -55,7 +55,7 @@ h5::Handle new_axis(hid_t file, const Axis& axis) {
         H5Dclose, "make an axis"};
 }
 
-/// NAME of an axis: its own, or netCDF's text for one without numbers.
+/// Returns NAME of an axis: its own name, or netCDF's text for an axis without numbers.
 std::string scale_name(const Axis& axis, bool has_numbers) {
     if (has_numbers) return axis.name;
     std::array<char, 80> text{};
@@ -65,7 +65,7 @@ std::string scale_name(const Axis& axis, bool has_numbers) {
     return text.data();
 }
 
-/// Makes an object the scale of an axis, and lists the variables that have it.
+/// Makes an object the scale of an axis, and lists the variables that use it.
 void put_scale(hid_t file, hid_t object, const Content& content, size_t axis) {
     const Variable* const numbers = content.numbers_of(axis);
     put_text(object, "CLASS", "DIMENSION_SCALE");
@@ -84,7 +84,7 @@ void put_scale(hid_t file, hid_t object, const Content& content, size_t axis) {
     put_list(object, "REFERENCE_LIST", type, uses.size(), uses.data());
 }
 
-/// Names the axes of a variable.
+/// Writes the names of the axes of a variable.
 void put_axes(hid_t file, hid_t dataset, const Content& content, const Variable& variable) {
     std::vector<hobj_ref_t> references;
     for (const size_t axis : variable.axes)

@@ -13,20 +13,20 @@
 
 namespace surrogate::coupling {
 
-/// Describes an axis of an array in the host's memory. The stride is counted in numbers.
+/// Describes an axis of an array in host memory. The stride is counted in numbers.
 struct Axis {
     int64_t extent = 1, stride = 0;
 };
 
-/// Returns the stride of points that lie `step` rows apart; the largest number if it does not fit.
+/// Returns the stride of points that are `step` rows apart; the largest number if it does not fit.
 inline int64_t stepped(int64_t stride, int64_t step) {
     int64_t product = 0;
     return __builtin_mul_overflow(stride, step, &product) ? std::numeric_limits<int64_t>::max()
                                                           : product;
 }
 
-/// Tells whether no two numbers share memory: ordered by size, each stride exceeds the distance
-/// that the smaller ones span. Every section of a dense array passes. Extents are at least 1,
+/// Returns true if no two numbers share memory: ordered by size, each stride exceeds the distance
+/// that the smaller strides span. Every section of a dense array passes. Extents are at least 1,
 /// distances below 2^62.
 inline bool is_distinct(std::span<const Axis> axes) {
     for (size_t a = 0; a < axes.size(); ++a) {
@@ -43,8 +43,8 @@ inline bool is_distinct(std::span<const Axis> axes) {
     return true;
 }
 
-/// Throws LIMIT if the numbers have more than 2^62 bytes, SHAPE if strides lead out of the address
-/// space, or if is_written and numbers share memory. Extents are at least 1.
+/// Throws LIMIT if the numbers have more than 2^62 bytes, and SHAPE if strides lead out of the
+/// address space, or if is_written and numbers share memory. Extents are at least 1.
 inline void check_axes(const std::string& what, std::span<const Axis> axes, int64_t number_bytes,
                        bool is_written) {
     constexpr double most_bytes = 4611686018427387904.0;  // 2^62

@@ -11,12 +11,13 @@
 
 namespace surrogate::coupling {
 
-/// A failure whose text the context has already: agreed between the ranks, or of a C function.
+/// A failure whose text is already stored in the context: agreed between the ranks, or from a C
+/// function.
 struct KeptFailure {
     surrogate_status status;
 };
 
-/// Throws KeptFailure unless a C function of the library has succeeded.
+/// Throws KeptFailure if a C function of the library has failed.
 inline void require_success(surrogate_status status) {
     if (status != SURROGATE_SUCCESS) throw KeptFailure{status};
 }
@@ -31,13 +32,13 @@ inline void require(const void* argument, const char* name) {
         fail(SURROGATE_INVALID_ARGUMENT, std::string("argument '") + name + "' is NULL");
 }
 
-/// The text of an error without the name of its status, which the status tells already.
+/// Returns the text of an error without the name of its status.
 inline const char* text_of(const Error& error) {
     return error.what() + std::strlen(surrogate_status_name(error.status())) + 2;
 }
 
-/// Returns the status of the exception that is being handled, after keep(status, text), which
-/// returns it; kept failures have their text already. To be called in a catch block.
+/// Calls keep(status, text) for the exception that is being handled, and returns its result;
+/// KeptFailure has its text already. Must be called in a catch block.
 template <class Keep>
 surrogate_status keep_exception(const Keep& keep) noexcept {
     try {
@@ -55,8 +56,8 @@ surrogate_status keep_exception(const Keep& keep) noexcept {
     }
 }
 
-/// Runs the work of a C function, which no exception leaves: the text goes to the context (may be
-/// null), the status is returned.
+/// Runs the work of a C function and converts exceptions to a status. The text is stored in the
+/// context (may be null).
 template <class Work>
 surrogate_status guarded(surrogate_context* context, const Work& work) noexcept {
     try {
@@ -69,8 +70,8 @@ surrogate_status guarded(surrogate_context* context, const Work& work) noexcept 
     }
 }
 
-/// Local work of a collective function: throws KeptFailure on all ranks if it fails on any of them,
-/// with the text of the first.
+/// Runs the local work of a collective function. If it fails on any rank, throws KeptFailure on all
+/// ranks, with the text of the first failure.
 template <class Work>
 void agreed(surrogate_context* context, const Work& work) {
     const surrogate_status status = guarded(context, work);

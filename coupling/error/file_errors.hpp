@@ -6,7 +6,7 @@
 
 namespace surrogate::coupling {
 
-/// Runs work with a file::NewFile; its errors become Error(IO).
+/// Runs work with a file::NewFile and converts its errors to Error(IO).
 template <class Work>
 void with_file(const Work& work) {
     try {

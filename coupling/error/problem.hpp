@@ -5,19 +5,19 @@
 
 namespace surrogate::coupling {
 
-/// A failure of this rank that the others do not know of yet: it goes on with them to the place
-/// where all hear of it. Takes no memory.
+/// A failure of this rank that the other ranks do not have yet. The rank continues to the next
+/// agreement, in which all ranks get it. Does not allocate.
 class Problem {
 public:
     explicit Problem(surrogate_context* context) : context_(context) {}
 
-    /// Does local work, unless there is a problem already; keeps the failure.
+    /// Runs local work unless there is a problem already, and stores a failure.
     template <class Work>
     void attempt(const Work& work) noexcept {
         if (!is_there()) keep(guarded(context_, work));
     }
 
-    /// Keeps a status that the library has just returned, with its text.
+    /// Stores a status that the library has just returned, with its text.
     void keep(surrogate_status status) noexcept { keep(status, surrogate_error(context_)); }
     void keep(surrogate_status status, const char* text) noexcept {
         if (status == SURROGATE_SUCCESS || is_there()) return;
@@ -29,7 +29,7 @@ public:
     surrogate_status status() const { return status_; }
     const char* text() const { return text_; }
 
-    /// All ranks get the first problem of any. Collective.
+    /// Returns the first problem of any rank, on all ranks. Collective.
     surrogate_status agree() const {
         return surrogate_context_agree(context_, status_, is_there() ? text_ : nullptr);
     }

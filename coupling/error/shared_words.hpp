@@ -10,7 +10,7 @@
 
 namespace surrogate::coupling {
 
-/// Words that go to all ranks, bit for bit, where only one rank knows each of them.
+/// Words that are sent bitwise to all ranks, each from the one rank that has set it.
 class SharedWords {
 public:
     void resize(size_t n) {
@@ -19,8 +19,8 @@ public:
     }
     uint64_t& operator[](size_t i) { return words_[i]; }
 
-    /// Makes each word the sum over the ranks; no more than one rank has set it. Collective, takes
-    /// no memory; the number of words is the same on all ranks.
+    /// Sets each word to the sum over the ranks; at most one rank may have set it. Collective; does
+    /// not allocate. The number of words must be the same on all ranks.
     void share(surrogate_context* context) {
         for (size_t i = 0; i < words_.size(); ++i) {
             halves_[2 * i] = static_cast<double>(words_[i] >> 32);
@@ -35,7 +35,7 @@ public:
 
 private:
     std::vector<uint64_t> words_;
-    std::vector<double> halves_;  // of 32 bits each, which a sum of doubles keeps
+    std::vector<double> halves_;  // of 32 bits each, which are exact in a sum of doubles
 };
 
 }  // namespace surrogate::coupling

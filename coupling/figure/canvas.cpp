@@ -17,13 +17,13 @@ namespace surrogate::vtk {
 
 namespace {
 
-constexpr int dots_per_inch = 72;  // a size is then in pixels
+constexpr int dots_per_inch = 72;  // makes a size equal to pixels
 
-/// The pixels of a text, four bytes each.
+/// Renders a text to pixels, four bytes each.
 void render(const std::string& text, int size, const Rgb& color, bool is_upright,
             vtkImageData* image) {
     vtkNew<vtkTextProperty> how;
-    how->SetFontFamilyToArial();  // a font that VTK has in itself
+    how->SetFontFamilyToArial();  // a font that VTK includes
     how->SetFontSize(size);
     how->SetColor(color[0], color[1], color[2]);
     how->SetOrientation(is_upright ? 90 : 0);
@@ -32,7 +32,7 @@ void render(const std::string& text, int size, const Rgb& color, bool is_upright
     tools->ScaleToPowerTwoOff();
     const bool is_done = tools->RenderString(how, text, dots_per_inch, image);
     tools->SetScaleToPowerTwo(was_scaled);
-    if (!is_done) throw Error(SURROGATE_INTERNAL, "VTK drew no text");
+    if (!is_done) throw Error(SURROGATE_INTERNAL, "VTK text rendering failed (font missing?)");
 }
 
 }  // namespace
@@ -109,7 +109,7 @@ std::vector<unsigned char> Canvas::png() const {
     writer->Write();
     vtkUnsignedCharArray* const bytes = writer->GetResult();
     if (bytes == nullptr || bytes->GetNumberOfValues() == 0)
-        throw Error(SURROGATE_INTERNAL, "VTK made no picture");
+        throw Error(SURROGATE_INTERNAL, "VTK image creation failed");
     return {bytes->GetPointer(0), bytes->GetPointer(0) + bytes->GetNumberOfValues()};
 }
 

@@ -12,8 +12,8 @@ namespace surrogate::vtk {
 /// Color of texts, ticks and axes.
 constexpr Rgb black = {0.13, 0.13, 0.13};
 
-/// A white picture that one draws on, in memory: no display, no window. Pixels count from the lower
-/// left corner.
+/// A white image in memory to draw on, without display or window. Pixel coordinates start at the
+/// lower left corner.
 class Canvas {
 public:
     Canvas(int width, int height);
@@ -25,18 +25,18 @@ public:
 
     void fill(int x, int y, int width, int height, const Rgb& color);
 
-    /// Smooth edges; `thickness` in pixels.
+    /// Draws an antialiased line; `thickness` in pixels.
     void line(double x0, double y0, double x1, double y1, double thickness, const Rgb& color);
     void disk(double x, double y, double diameter, const Rgb& color);
 
-    /// One line of text, its middle at height y; `is_upright`: turned by 90 degrees, its middle at
-    /// x.
+    /// Draws one line of text with its middle at height y; `is_upright`: rotated by 90 degrees,
+    /// with its middle at x.
     void text(double x, double y, const std::string& text, int size, const Rgb& color, Align align,
               bool is_upright = false);
-    /// Pixels that a text would take.
+    /// Returns the width of a text in pixels.
     int text_width(const std::string& text, int size) const;
 
-    /// The bytes of a PNG file.
+    /// Returns the bytes of a PNG file.
     std::vector<unsigned char> png() const;
 
 private:

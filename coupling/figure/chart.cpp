@@ -17,7 +17,7 @@ constexpr int width = 960, height = 600;
 constexpr int left = 92, right = 24, below = 64, above = 48;  // margins around the axes
 constexpr int text_size = 15, title_size = 18;
 constexpr Rgb gray = {0.45, 0.45, 0.45}, pale = {0.9, 0.9, 0.9};
-/// Told apart also by those who do not see red or green (Okabe and Ito's palette).
+/// Distinguishable for people with red-green color blindness (Okabe and Ito's palette).
 constexpr std::array<Rgb, 6> colors = {{{0.00, 0.45, 0.70},
                                         {0.84, 0.37, 0.00},
                                         {0.00, 0.62, 0.45},
@@ -25,7 +25,7 @@ constexpr std::array<Rgb, 6> colors = {{{0.00, 0.45, 0.70},
                                         {0.34, 0.71, 0.91},
                                         {0.90, 0.62, 0.00}}};
 
-/// Numbers along an axis and where they stand, 0 .. 1.
+/// Numbers along an axis and their positions, 0 .. 1.
 struct Scale {
     double low, high;
     bool is_log;

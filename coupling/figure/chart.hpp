@@ -12,15 +12,15 @@ struct Curve {
     std::vector<double> x, y;
 };
 
-/// Curves over a linear axis x, y on a logarithmic one. Values that are not finite, and those not
-/// above 0, are gaps.
+/// Curves over a linear axis x, y on a logarithmic axis. Values that are not finite or not above 0
+/// are gaps.
 struct Chart {
     std::string title, x_name, y_name;
     std::vector<Curve> curves;
 };
 
-/// The bytes of a PNG of 960 x 600 pixels: curves, axes with ticks and numbers, a grid, a legend.
-/// Needs no display.
+/// Returns the bytes of a PNG of 960 x 600 pixels: curves, axes with ticks and numbers, a grid, a
+/// legend. Needs no display.
 std::vector<unsigned char> draw_chart(const Chart& chart);
 
 }  // namespace surrogate::vtk

@@ -10,9 +10,9 @@ namespace surrogate::vtk {
 
 namespace {
 
-// Own control points, equally spaced in t, lightness (CIE L*) growing in near-equal steps: 8, 24,
-// 40, 55, 71, 85, 96. Hue runs from blue over green to yellow, so that the map also reads in grey
-// and with the common colour deficiencies.
+// Own control points, equally spaced in t, with lightness (CIE L*) increasing in nearly equal
+// steps: 8, 24, 40, 55, 71, 85, 96. Hue runs from blue over green to yellow, so that the map is
+// also readable in gray and with the common color deficiencies.
 constexpr std::array<Rgb, 7> sequential = {{{0.075, 0.055, 0.220},
                                             {0.110, 0.200, 0.450},
                                             {0.075, 0.390, 0.520},
@@ -21,7 +21,7 @@ constexpr std::array<Rgb, 7> sequential = {{{0.075, 0.055, 0.220},
                                             {0.790, 0.850, 0.420},
                                             {0.990, 0.960, 0.720}}};
 
-// Lightness grows to the white middle and falls again, the same on both sides.
+// Lightness increases to the white middle and decreases again, symmetrically.
 constexpr std::array<Rgb, 7> diverging = {{{0.090, 0.190, 0.480},
                                            {0.230, 0.440, 0.700},
                                            {0.590, 0.750, 0.880},
@@ -30,8 +30,8 @@ constexpr std::array<Rgb, 7> diverging = {{{0.090, 0.190, 0.480},
                                            {0.790, 0.340, 0.270},
                                            {0.450, 0.070, 0.130}}};
 
-// Lightness falls from 73 to 18 in near-equal steps: on white the whole map is seen. Hue runs from
-// orange over red to violet.
+// Lightness decreases from 73 to 18 in nearly equal steps, so that the whole map is visible on
+// white. Hue runs from orange over red to violet.
 constexpr std::array<Rgb, 5> on_white = {{{0.960, 0.640, 0.200},
                                           {0.900, 0.430, 0.230},
                                           {0.760, 0.230, 0.330},

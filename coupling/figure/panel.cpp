@@ -12,22 +12,22 @@ namespace surrogate::vtk {
 namespace {
 
 constexpr int64_t least_height = 400;   // of a panel
-constexpr int64_t most_pixels = 16384;  // a side; beyond this viewers fail
-constexpr int most_around = 3;          // pixels of a line beside the grid, where others begin
+constexpr int64_t most_pixels = 16384;  // per side; many viewers fail beyond
+constexpr int most_around = 3;          // pixels of a line around the grid, up to the next panel
 constexpr Rgb white = {1, 1, 1};
 
 void check(const surrogate_png_panel& panel, const std::string& who) {
     const surrogate_array& values = panel.values;
     require(values.data, (who + ".values.data").c_str());
     if (values.space != SURROGATE_HOST)
-        throw Error(SURROGATE_NOT_SUPPORTED, who + ".values does not lie on the host");
+        throw Error(SURROGATE_NOT_SUPPORTED, who + ".values is not in host memory; copy it first");
     if (values.dtype != SURROGATE_FLOAT32 && values.dtype != SURROGATE_FLOAT64)
         throw Error(SURROGATE_INVALID_ARGUMENT, who + ".values must be float or double");
     for (const int64_t n : values.shape)
         if (n < 1 || n > most_pixels)
             throw Error(SURROGATE_SHAPE, who + ".values has " + std::to_string(values.shape[0]) +
                                              " x " + std::to_string(values.shape[1]) +
-                                             " elements; a picture has 1 to " +
+                                             " elements, expected 1 to " +
                                              std::to_string(most_pixels) + " a side");
     if (!std::isfinite(panel.min) || !std::isfinite(panel.max) || panel.min > panel.max)
         throw Error(SURROGATE_INVALID_ARGUMENT,
@@ -68,7 +68,7 @@ void Panel::set_range(double low, double high) {
                 low = std::min(low, found);
                 high = std::max(high, found);
             }
-        if (low > high) low = high = 0;  // nothing finite
+        if (low > high) low = high = 0;  // no finite value
     }
     if (low == high) high = low + std::max(1.0, std::abs(low));
     low_ = low;
@@ -88,7 +88,8 @@ void Panel::draw(Canvas& canvas, int x, int y, int32_t nan) const {
     if (nan == SURROGATE_NAN_OUTLINED) outline(canvas, x, y);
 }
 
-/// Grey where nothing is, beside what is there; also around the grid, where a thin line does.
+/// Fills points without a value in gray if they have a neighbor with a value. Outside of the grid
+/// the gray is a thin line.
 void Panel::outline(Canvas& canvas, int x, int y) const {
     const int thin = std::min(scale_, most_around);
     for (int j = -1; j <= n_y_; ++j)

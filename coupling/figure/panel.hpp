@@ -9,25 +9,25 @@
 
 namespace surrogate::vtk {
 
-/// A field on a grid with its colours: a panel of a picture that has been looked at. The values
-/// stay the caller's.
+/// A field on a grid with its colors: a checked panel of a figure. The caller owns the values.
 class Panel {
 public:
-    /// `who` is its name in messages. Throws INVALID_ARGUMENT, SHAPE, NOT_SUPPORTED.
+    /// `who` is the name in messages. Throws INVALID_ARGUMENT, SHAPE, NOT_SUPPORTED.
     Panel(const surrogate_png_panel& panel, const std::string& who);
 
-    /// Pixels: a whole number for each value, so that the height is at least 400 if that fits.
+    /// Returns the width in pixels: a whole number per value, so that the height is at least 400 if
+    /// that fits.
     int width() const { return n_x_ * scale_; }
     int height() const { return n_y_ * scale_; }
 
-    /// Ends of the colour map; never equal, so that a constant field has a colour too.
+    /// Ends of the color map. They are never equal, so that a constant field has a color, too.
     double low() const { return low_; }
     double high() const { return high_; }
 
-    /// The field with its lower left corner at (x, y); `nan` is one of SURROGATE_NAN_...
+    /// Draws the field with its lower left corner at (x, y); `nan` is one of SURROGATE_NAN_...
     void draw(Canvas& canvas, int x, int y, int32_t nan) const;
 
-    /// Its colours from low() to high(), left to right.
+    /// Draws the colors from low() to high(), left to right.
     void draw_bar(Canvas& canvas, int x, int y, int width, int height) const;
 
 private:

@@ -15,14 +15,14 @@ constexpr int most_width = 65536;  // pixels
 constexpr int separator = 12;      // between and around panels
 constexpr int plain_bar = 14;      // height of a bar without numbers
 
-/// Letters that can still be read where a page shows the picture a thousand pixels wide.
+/// Returns a size of letters that are readable if a page shows the figure a thousand pixels wide.
 int text_size(const std::vector<Panel>& panels) {
     int64_t width = 0;
     for (const Panel& panel : panels) width += panel.width();
     return static_cast<int>(std::clamp<int64_t>(width / 75, 15, 48));
 }
 
-/// Heights of the rows of a picture, from below; 0 of what no label has.
+/// Heights of the rows of a figure, from below; 0 for rows that no label uses.
 struct Rows {
     int quantity = 0, numbers = 0, bar = plain_bar, frame = 0, field = 0, title = 0, heading = 0;
 
@@ -52,7 +52,8 @@ BarRange range_of(const Panel& panel, const PictureLabel& label) {
     return {panel.low(), panel.high(), label.is_log10};
 }
 
-/// Pixels of a panel with what stands beside its field: numbers of the bar reach over its edges.
+/// Widths of a panel and the parts beside its field; numbers of the bar extend beyond the edges of
+/// the field.
 struct Columns {
     int left, width;
 };
@@ -63,7 +64,7 @@ Columns columns_of(const Canvas& canvas, const Panel& panel, const PictureLabel&
     if (label.has_numbers) {
         const auto [left, right] =
             overhang_of_bar(canvas, range_of(panel, label), panel.width(), sizes);
-        // Half a letter between the numbers of two panels, as within one.
+        // Half a letter between the numbers of two panels, as within one panel.
         columns.left = std::max(columns.left, left + sizes.text / 2 - separator);
         columns.width += std::max(sizes.text, right);
     }
@@ -107,8 +108,8 @@ std::vector<unsigned char> draw_picture(const std::vector<Panel>& panels,
         width =
             std::max<int64_t>(width, 2 * separator + ruler.text_width(heading, sizes.text * 6 / 5));
     if (width > most_width)
-        throw Error(SURROGATE_LIMIT, "the picture would be " + std::to_string(width) +
-                                         " pixels wide; give fewer panels");
+        throw Error(SURROGATE_LIMIT, "the figure would be " + std::to_string(width) +
+                                         " pixels wide; use fewer panels");
     Canvas canvas(static_cast<int>(width), rows.height());
     int x = separator;
     for (size_t i = 0; i < panels.size(); ++i) {

@@ -11,9 +11,9 @@
 
 namespace surrogate::vtk {
 
-/// Panels side by side, their upper edges in line, a colour bar under each; what the labels (as
-/// many as panels) also numbers at bars and axes, texts around them and the heading above all.
-/// Returns the bytes of a PNG file. Throws LIMIT (too wide).
+/// Draws panels side by side, aligned at the top, with a color bar under each. Labels (one per
+/// panel) add numbers at bars and axes, texts around them and the heading. Returns the bytes of a
+/// PNG file. Throws LIMIT (too wide).
 std::vector<unsigned char> draw_picture(const std::vector<Panel>& panels,
                                         const std::string& heading,
                                         const std::vector<PictureLabel>& labels);

@@ -17,7 +17,7 @@ std::vector<double> upright_ticks(const Axis& axis, int height, Sizes sizes) {
                         std::max(2, height / (3 * sizes.text)));
 }
 
-/// As many numbers as stand beside each other in `pixels`.
+/// Returns as many numbers as fit side by side in `pixels`.
 std::vector<double> fitting_ticks(const Canvas& canvas, double low, double high, int pixels,
                                   Sizes sizes) {
     std::vector<double> ticks;
@@ -36,7 +36,7 @@ double share_of(const Axis& axis, double value) {
     return (value - axis.first) / (axis.last - axis.first);
 }
 
-/// A number under a bar, and where: 0 its left end, 1 its right one.
+/// A number under a bar, and its position: 0 is the left end, 1 the right end.
 struct Number {
     double share;
     std::string text;
@@ -54,7 +54,7 @@ std::vector<Number> numbers_of_bar(const Canvas& canvas, const BarRange& range, 
     return numbers;
 }
 
-/// Ticks under the lower edge of `box`, and numbers where they do not run into each other.
+/// Draws ticks under the lower edge of `box`, and numbers where they do not overlap.
 class Row {
 public:
     Row(Canvas& canvas, const Box& box, Sizes sizes) : canvas_(canvas), box_(box), sizes_(sizes) {}
@@ -98,7 +98,7 @@ void draw_y(Canvas& canvas, const Axis& axis, const Box& box, Sizes sizes, int l
                 black, Align::center, true);
 }
 
-/// Lines around the field, outside of it.
+/// Draws lines around the field, outside of it.
 void draw_edges(Canvas& canvas, const Box& box) {
     const int width = box.width + 2, height = box.height + 2;
     canvas.fill(box.x - 1, box.y - 1, width, 1, black);

@@ -6,7 +6,7 @@
 
 namespace surrogate::vtk {
 
-/// Pixels of what stands around a panel, by the size of letters.
+/// Pixels of the parts around a panel, by the size of letters.
 struct Sizes {
     int text;  ///< of letters
     int tick() const { return text / 3; }
@@ -18,11 +18,12 @@ struct Box {
     int x, y, width, height;  ///< x, y: its lower left corner
 };
 
-/// Pixels that the axes of a label take to the left of the field and below it.
+/// Returns the pixels of the axes of a label to the left of the field; below_frame() returns the
+/// pixels below it.
 int left_of_frame(const Canvas& canvas, const PictureLabel& label, int height, Sizes sizes);
 int below_frame(const PictureLabel& label, Sizes sizes);
 
-/// Axes with numbers, or a bar of a round length, around the field in `box`.
+/// Draws axes with numbers, or a scale bar of a round length, around the field in `box`.
 void draw_frame(Canvas& canvas, const PictureLabel& label, const Box& box, Sizes sizes);
 
 /// Range of a color bar; logarithms to base 10 if is_log10.
@@ -31,11 +32,11 @@ struct BarRange {
     bool is_log10;
 };
 
-/// Numbers under a colour bar.
+/// Draws the numbers under a color bar.
 void draw_bar_numbers(Canvas& canvas, const BarRange& range, const Box& bar, Sizes sizes);
 
-/// Pixels by which the first number reaches over the left end of a bar, and the last one over its
-/// right end.
+/// Pixels by which the first number extends beyond the left end of a bar, and the last number
+/// beyond its right end.
 struct Overhang {
     int left, right;
 };

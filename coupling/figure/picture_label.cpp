@@ -16,10 +16,10 @@ namespace {
 void check_choice(int32_t value, int32_t most, const std::string& what) {
     if (value < 0 || value > most)
         throw Error(SURROGATE_INVALID_ARGUMENT, what + " is " + std::to_string(value) +
-                                                    "; it can be 0 to " + std::to_string(most));
+                                                    ", expected 0 to " + std::to_string(most));
 }
 
-/// "name [unit]", or what there is of it.
+/// Returns "name [unit]", or only the part that is not empty.
 std::string with_unit(const std::string& name, const std::string& unit) {
     if (unit.empty()) return name;
     return name + (name.empty() ? "[" : " [") + unit + "]";

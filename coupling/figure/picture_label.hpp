@@ -7,8 +7,8 @@
 
 namespace surrogate::vtk {
 
-/// "" for NULL. Throws INVALID_ARGUMENT with `who` for what is no line of UTF-8 of at most 200
-/// bytes.
+/// Returns the text, "" for NULL. Throws INVALID_ARGUMENT with `who` unless it is one line of UTF-8
+/// of at most 200 bytes.
 std::string checked_text(const char* text, const std::string& who);
 
 /// An axis that is drawn.
@@ -18,10 +18,10 @@ struct Axis {
     double first = 0, last = 0;
 };
 
-/// A label whose texts have been looked at; as default nothing, also no numbers at the bar.
+/// A label with checked texts. The default has no texts, and no numbers at the bar.
 struct PictureLabel {
     PictureLabel() = default;
-    /// Throws INVALID_ARGUMENT; `who` is its name in messages.
+    /// Throws INVALID_ARGUMENT; `who` is the name in messages.
     PictureLabel(const surrogate_png_label& label, const std::string& who);
 
     bool has_numbers = false, is_log10 = false;

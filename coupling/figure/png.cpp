@@ -14,14 +14,14 @@ std::string numbered(const char* name, int32_t i) {
     return std::string(name) + "[" + std::to_string(i) + "]";
 }
 
-/// labels: n_panels, or NULL for a picture without words.
+/// Writes a figure. `labels`: [n_panels], or NULL for a figure without texts.
 void write_png(const char* path, const char* heading, int32_t n_panels,
                const surrogate_png_panel* panels, const surrogate_png_label* labels) {
     require(path, "path");
     require(panels, "panels");
     if (n_panels < 1)
         throw Error(SURROGATE_INVALID_ARGUMENT,
-                    "n_panels is " + std::to_string(n_panels) + ", a picture needs one");
+                    "n_panels is " + std::to_string(n_panels) + ", expected at least 1");
     const std::string heading_text = checked_text(heading, "heading");
     std::vector<Panel> drawn;
     std::vector<PictureLabel> words;

@@ -10,7 +10,7 @@ namespace surrogate::vtk {
 
 namespace {
 
-/// The smallest of 1, 2, 5 times a power of ten that is not below `value` > 0.
+/// Returns the smallest of 1, 2, 5 times a power of ten that is not below `value` > 0.
 double round_up(double value) {
     const double power = std::pow(10, std::floor(std::log10(value)));
     for (const double factor : {1.0, 2.0, 5.0})
@@ -34,7 +34,7 @@ std::vector<double> linear_ticks(double low, double high, int most, double least
     const double room = 1e-9 * step;
     for (double k = std::ceil((low - room) / step); k * step <= high + room; ++k) {
         ticks.push_back(k == 0 ? 0 : k * step);                   // not -0
-        if (ticks.size() > 2 * static_cast<size_t>(most)) break;  // k + 1 is k
+        if (ticks.size() > 2 * static_cast<size_t>(most)) break;  // k + 1 equals k
     }
     return ticks;
 }

@@ -6,19 +6,19 @@
 
 namespace surrogate::vtk {
 
-/// Round numbers of low .. high for an axis, ascending: 1, 2, 5 times powers of ten, at most `most`
-/// and at least half as many (if the ends are far enough apart for doubles), none closer than
-/// `least_step`.
+/// Returns round numbers in low .. high for an axis, ascending: 1, 2, 5 times powers of ten, at
+/// most `most` and at least half as many (if the ends are far enough apart for doubles), with
+/// distances of at least `least_step`.
 std::vector<double> linear_ticks(double low, double high, int most, double least_step = 0);
 
-/// The same for a logarithmic axis, 0 < low < high: powers of ten, and round numbers between them
-/// where there are few.
+/// Returns the numbers for a logarithmic axis, 0 < low < high: powers of ten, and round numbers
+/// between them if there are few.
 std::vector<double> log_ticks(double low, double high);
 
-/// The largest of 1, 2, 5 times a power of ten that is not above `value` > 0.
+/// Returns the largest of 1, 2, 5 times a power of ten that is not above `value` > 0.
 double round_down(double value);
 
-/// Six digits at most.
+/// Returns a text of at most six digits.
 std::string tick_text(double value);
 
 }  // namespace surrogate::vtk

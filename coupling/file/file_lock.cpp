@@ -23,7 +23,7 @@ bool has_no_locks(int code) {
     return code == ENOLCK || code == ENOSYS || code == EOPNOTSUPP || code == EINVAL;
 }
 
-/// Returns "process 1234 on node7", as the holder has written it.
+/// Returns a text such as "process 1234 on node7", which the holder has written.
 std::string owner_in(int descriptor) {
     std::array<char, 400> text{};
     const ssize_t n = ::pread(descriptor, text.data(), text.size(), 0);
@@ -36,7 +36,7 @@ std::string owner_in(int descriptor) {
 
 FileLock::FileLock(const std::string& path, const std::string& what) : path_(path) {
     try {
-        // A holder that ends removes the file, perhaps between our open and our lock.
+        // A holder that ends removes the file, possibly between our open and our lock.
         for (int n_try = 0; !try_lock(what); ++n_try)
             if (n_try == 1000) fail(path_, EAGAIN);
         write_owner();
@@ -56,7 +56,7 @@ void FileLock::close() {
     descriptor_ = -1;
 }
 
-/// Returns whether the file of that name is now locked by us.
+/// Returns true if this process now holds the lock of the file with that name.
 bool FileLock::try_lock(const std::string& what) {
     close();
     descriptor_ =

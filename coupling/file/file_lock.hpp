@@ -7,14 +7,14 @@
 
 namespace surrogate::file {
 
-/// Keeps a second program away from what one writes: an exclusive lock (flock) on the small file
-/// `path`, which names the process that holds it. The system releases the lock when the process
-/// ends, however it ends; a file that a killed program has left is taken over. On file systems
-/// without locks nothing is kept away. Local.
+/// Prevents concurrent writes of two programs with an exclusive lock (flock) on the small file
+/// `path`, which contains the name of the process that holds it. The system releases the lock when
+/// the process ends for any reason; the file of a killed program is reused. Has no effect on file
+/// systems without locks. Local.
 class FileLock {
 public:
-    /// Throws Error: another process holds the lock ("<what> is in use by ..."), or the file cannot
-    /// be made.
+    /// Throws Error if another process holds the lock ("<what> is in use by ..."), or if the file
+    /// cannot be created.
     ///   what  for the message: "the folder 'out'"
     FileLock(const std::string& path, const std::string& what);
     /// Removes the file and releases the lock.

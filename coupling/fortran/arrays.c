@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * From views to the arguments of the C interface. */
+* Conversion of views to arguments of the C interface. */
 #include "arrays.h"
 
 #include <string.h>
@@ -60,7 +60,7 @@ static void to_block(const view* array, surrogate_block* block) {
     }
 }
 
-/* Puts axis `axis` of the array first, the others behind it in their order. */
+/* Returns the array with axis `axis` first, followed by the other axes in their order. */
 static view with_first(const view* array, int32_t axis) {
     view result = *array;
     result.shape[0] = array->shape[axis];

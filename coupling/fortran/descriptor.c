@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Reads the descriptor of a type(*), dimension(..) argument. ISO_Fortran_binding.h is that of the
+ * Reads the descriptor of a type(*), dimension(..) argument. ISO_Fortran_binding.h belongs to the
  * Fortran compiler; only this file needs it. */
 #include <ISO_Fortran_binding.h>
 #include <string.h>
 
 #include "arrays.h"
 
-/* Names what was passed, as a Fortran programmer does. */
+/* Returns the Fortran name of the type of an argument. */
 static const char* name_of(CFI_type_t type) {
     if (type == CFI_type_float || type == CFI_type_double) return "real";
     if (type == CFI_type_int32_t || type == CFI_type_int64_t) return "integer";
@@ -26,7 +26,7 @@ static int32_t dtype_of(CFI_type_t type) {
     return -1;
 }
 
-/* 1 if the argument is itself a view: a scalar type(surrogate_array). */
+/* Returns 1 if the argument is a view: a scalar type(surrogate_array). */
 static int is_view(const CFI_cdesc_t* array) {
     return array->rank == 0 && array->elem_len == sizeof(view) && array->base_addr != NULL &&
            ((const view*)array->base_addr)->mark == VIEW_MARK;
@@ -37,8 +37,8 @@ static void refuse(view* array, const char* found) {
     array->found = found;
 }
 
-/* surrogate_array_of of module surrogate: where an array lies. Never fails: what cannot be used has
- * dtype -1, and is refused with what it is where it is used. */
+/* Returns the location of an array: surrogate_array_of of module surrogate. Never fails: an invalid
+ * argument gets dtype -1, and its use is an error that describes it. */
 SURROGATE_API view surrogate_fortran_array_of(const CFI_cdesc_t* array);
 view surrogate_fortran_array_of(const CFI_cdesc_t* array) {
     if (is_view(array)) return *(const view*)array->base_addr;
@@ -56,7 +56,7 @@ view surrogate_fortran_array_of(const CFI_cdesc_t* array) {
         result.shape[d] = extent > 0 ? extent : 0;
         result.stride[d] = result.n_byte ? distance / result.n_byte : 0;
         if (extent > 1 && result.stride[d] * result.n_byte != distance)
-            refuse(&result, "elements whose distance is no multiple of their size,");
+            refuse(&result, "elements whose distance is not a multiple of their size,");
     }
     if (array->rank > view_axes) refuse(&result, "an array of more than 5 dimensions, elements");
     return result;

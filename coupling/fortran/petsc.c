@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
- * surrogate_petsc.h for module surrogate_petsc: PETSc's objects come by the addresses that its
- * Fortran types hold (%v), communicators by their Fortran handles, counts as int64_t whatever
- * PetscInt is. */
+ * surrogate_petsc.h for module surrogate_petsc: PETSc's objects are passed by the addresses that
+ * their Fortran types contain (%v), communicators by their Fortran handles, counts as int64_t
+ * independent of PetscInt. */
 #include <stdlib.h>
 #include <surrogate/surrogate_petsc.h>
 
 #define PETSC_FORTRAN_API __attribute__((visibility("default")))
 
-/* A field in a Vec, as the module fills it in. name and unit end with a zero; no unit: "". */
+/* A field in a Vec, filled by the module. name and unit end with a zero; no unit: "". */
 typedef struct vec_field {
     char name[128], unit[128];
     int64_t vec, component, n_component;
@@ -55,7 +55,8 @@ PETSC_FORTRAN_API int32_t surrogate_fortran_domain_create_dm_sphere(surrogate_co
                                              south_to_north ? PETSC_TRUE : PETSC_FALSE, domain);
 }
 
-/* Without memory for the lists this rank takes part without fields, and has its own error. */
+/* Runs the plan. A rank without memory for the lists takes part without fields and returns an
+ * error. */
 PETSC_FORTRAN_API int32_t surrogate_fortran_plan_run_vec(surrogate_plan* plan, int64_t n_in,
                                                          const vec_field* in, int64_t n_out,
                                                          const vec_field* out) {
@@ -78,7 +79,8 @@ PETSC_FORTRAN_API int32_t surrogate_fortran_timeloop_step_vec(surrogate_timeloop
     vec_lists lists;
     const PetscErrorCode taken = take_lists(n_in, in, n_out, out, &lists);
     if (taken) {
-        surrogate_timeloop_step_with_error(loop, SURROGATE_NO_MEMORY, "no memory for a list of Vecs");
+        surrogate_timeloop_step_with_error(loop, SURROGATE_NO_MEMORY,
+                                           "no memory for a list of Vecs");
         return taken;
     }
     const PetscErrorCode error =

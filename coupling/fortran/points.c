@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Points of a domain from views: what the C interface wants as contiguous int64_t or double is
- * copied when it is something else. */
+ * Points of a domain from views. Data that the C interface requires as contiguous int64_t or double
+ * are copied if they are not. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -48,8 +48,8 @@ void surrogate_fortran_free(void** memory) {
     *memory = NULL;
 }
 
-/* Coordinates x(n_axis, n_point ..): where they lie, or a copy if their points have no single
- * distance. */
+/* Returns coordinates x(n_axis, n_point ..) in place, or a copy if their points have no single
+ * stride. */
 static surrogate_status coordinates(const view* x, surrogate_array* rows, void** copy) {
     int64_t n, stride;
     view whole = *x;

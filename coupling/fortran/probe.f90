@@ -1,5 +1,6 @@
 ! SPDX-License-Identifier: Apache-2.0
-! Whether a Fortran compiler, with the C compiler beside it, can pass any array to C by its descriptor (descriptor.c).
+! Checks that the Fortran compiler, with the C compiler, can pass any array to C by its descriptor
+! (descriptor.c).
 program probe
     use, intrinsic :: iso_c_binding
     implicit none

@@ -1,6 +1,7 @@
 ! SPDX-License-Identifier: Apache-2.0
-! libsurrogate for Fortran: learned attention surrogates inside MPI solvers. One procedure for each function of surrogate.h,
-! of the same name; contracts stand there, and the page how-to/couple-fortran.md has the rest.
+! libsurrogate for Fortran: learned attention surrogates inside MPI solvers. One procedure for each
+! function of surrogate.h, with the same name; the contracts are in surrogate.h, and the page
+! how-to/couple-fortran.md describes the conventions.
 !
 !     use surrogate
 !     real(8), allocatable, target :: h(:, :), p(:, :)          bound arrays are TARGETs
@@ -16,18 +17,22 @@
 !         call surrogate_plan_run(plan)
 !     end do
 !
-! - The first argument is the object that gives the procedure its name, then C's arguments in C's order. Optional arguments
-!   come last, status at the very end. Without status an error stops the program with the library's text.
-! - Objects have finalizers, and surrogate_.._destroy, which may be called again. An object has one owner: assigning it stops
-!   the program; share it by a pointer. After MPI_Finalize destroying only frees memory.
-! - Arrays are of any kind and rank that makes sense, sections included, and are used where they lie. u(n_field, n_point) is
-!   the C array [n_point][n_field]. Points in several dimensions run with the first dimension fastest.
-! - Arrays that are bound keep their place as long as the plan runs, and are TARGETs: else the compiler may keep values in
-!   registers, or in a copy, while the library reads the memory.
-! - gfortran copies components such as cells%h when it calls a procedure of Fortran: bind surrogate_array_of(cells%h),
-!   kept in a variable.
-! - Names, units, keys and paths lose trailing blanks. Texts come back as allocatable characters.
-! - Integers have kind c_int, counts c_int64_t, whatever the default integer is. Fields, ports, ranks count from 0.
+! - The first argument is the object that gives the procedure its name, then follow C's arguments in
+!   C's order. Optional arguments come last, status at the very end. Without status an error stops
+!   the program with the library's text.
+! - Objects have finalizers, and surrogate_.._destroy, which may be called again. An object has one
+!   owner: assigning it stops the program; use a pointer to share it. After MPI_Finalize destroying
+!   only frees memory.
+! - Arrays have any suitable kind and rank, sections included, and are used without a copy.
+!   u(n_field, n_point) is the C array [n_point][n_field]. Points in several dimensions are numbered
+!   with the first dimension fastest.
+! - Bound arrays must keep their address as long as the plan runs, and must be TARGETs. Otherwise
+!   the compiler may keep values in registers, or in a copy, while the library reads the memory.
+! - gfortran copies components such as cells%h when it calls a procedure of Fortran: bind
+!   surrogate_array_of(cells%h), kept in a variable.
+! - Names, units, keys and paths lose trailing blanks. Texts are returned as allocatable characters.
+! - Integers have kind c_int, counts c_int64_t, independent of the default integer. Fields, ports
+!   and ranks count from 0.
 module surrogate
     use surrogate_fortran_base, only: surrogate_success, surrogate_invalid_argument, surrogate_unknown_name, &
         surrogate_shape, surrogate_io, surrogate_bad_file, surrogate_not_supported, surrogate_no_memory, &

@@ -1,6 +1,6 @@
 ! SPDX-License-Identifier: Apache-2.0
 #include "macros.inc"
-! Module surrogate with communicators of module mpi_f08, besides integers.
+! Module surrogate with communicators of module mpi_f08, in addition to integers.
 module surrogate_f08
     use, intrinsic :: iso_c_binding, only: c_int
     use mpi_f08, only: MPI_Comm

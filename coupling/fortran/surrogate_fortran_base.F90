@@ -16,8 +16,9 @@ module surrogate_fortran_base
         surrogate_int32 = 2, surrogate_int64 = 3, surrogate_uint8 = 4
     integer(c_int), parameter, public :: surrogate_host = 0, surrogate_cuda = 1
 
-    ! A handle of the library. Its finalizer destroys it. There is one owner: an assignment stops the program, unless
-    ! both sides are empty; use a pointer to share an object. handle is for functions of the C interface that are called directly.
+    ! A handle of the library. Its finalizer destroys the object. A handle has one owner: an
+    ! assignment stops the program, unless both sides are empty; use a pointer to share an object.
+    ! `handle` is for direct calls of functions of the C interface.
     type, public :: surrogate_object
         type(c_ptr) :: handle = c_null_ptr
     contains
@@ -25,8 +26,9 @@ module surrogate_fortran_base
         generic :: assignment(=) => refuse_assignment
     end type
 
-    ! Location of an array. Element (i1, i2, ..), counted from 0, is at data + sum of i_k stride(k), counted in elements. Made
-    ! by surrogate_array_of and surrogate_make_array, and accepted wherever an array is.
+    ! Location of an array. Element (i1, i2, ..), counted from 0, is at data + sum of i_k stride(k),
+    ! counted in elements. Created by surrogate_array_of and surrogate_make_array, and accepted in
+    ! place of an array.
     integer, parameter :: max_rank = 5
     integer(c_int64_t), parameter :: view_mark = 8319681722223587961_c_int64_t   ! VIEW_MARK of arrays.h
     type, bind(c), public :: surrogate_array
@@ -53,8 +55,8 @@ module surrogate_fortran_base
         type(c_array) :: array
     end type
 
-    ! surrogate_make_array(address, shape [, stride] [, dtype] [, space]): an array by its address, for device memory and for
-    ! compilers without assumed rank.
+    ! surrogate_make_array(address, shape [, stride] [, dtype] [, space]): describes an array by its
+    ! address, for device memory and for compilers without assumed rank.
     !   address  c_loc(a(1, 1)): of the first element
     !   shape    of up to 5 dimensions, any integer kind; stride: distances in elements, default: contiguous
     !   dtype    default surrogate_float64
@@ -64,8 +66,8 @@ module surrogate_fortran_base
     end interface
 
 #ifndef SURROGATE_FORTRAN_FALLBACK
-    ! Returns the location of an array. For components of arrays of derived types: gfortran copies cells%h for every procedure of Fortran,
-    ! and not for this one, which is of C.
+    ! Returns the location of an array. For components of arrays of derived types: gfortran copies
+    ! cells%h for every procedure of Fortran, and not for this one, which is a procedure of C.
     interface
         function surrogate_array_of(array) bind(c, name="surrogate_fortran_array_of") result(view)
             import :: surrogate_array
@@ -171,13 +173,13 @@ module surrogate_fortran_base
 
 contains
 
-    ! "0.2.0", of the library that is running.
+    ! Returns the version of the running library, such as "0.2.0".
     function surrogate_version() result(text)
         character(len=:), allocatable :: text
         text = surrogate_text(c_version())
     end function
 
-    ! "SHAPE" for surrogate_shape, ..
+    ! Returns the name of a status, such as "SHAPE" for surrogate_shape.
     function surrogate_status_name(status) result(text)
         integer(c_int), intent(in) :: status
         character(len=:), allocatable :: text
@@ -190,7 +192,7 @@ contains
         text = surrogate_text(c_error(context))
     end function
 
-    ! A text of C, such as that which a log function gets; "" for a null pointer.
+    ! Returns a text of C, such as the argument of a log function; "" for a null pointer.
     function surrogate_text(address) result(text)
         type(c_ptr), intent(in) :: address
         character(len=:), allocatable :: text
@@ -211,7 +213,7 @@ contains
         end do
     end function
 
-    ! Ends a procedure: gives the status to the caller, or stops with the library's text.
+    ! Ends a procedure: returns the status to the caller, or stops with the library's text.
     subroutine finish(found, where, status)
         integer(c_int), intent(in) :: found
         character(len=*), intent(in) :: where
@@ -240,7 +242,8 @@ contains
             &or pass it as an argument")
     end subroutine
 
-    ! The address of a text for C, c_null_ptr if it is absent. kept holds it, and must be a target of the caller's.
+    ! Returns the address of a text for C, c_null_ptr if it is absent. `kept` stores the text, and
+    ! must be a target of the caller.
     function optional_text(text, kept) result(address)
         character(len=*), intent(in), optional :: text
         character(kind=c_char), allocatable, target, intent(out) :: kept(:)
@@ -273,7 +276,8 @@ contains
         if (found == surrogate_success) text = characters(letters(1:n - 1))
     end subroutine
 
-    ! Binds a field as an array of C, or, where that cannot be or as_array is absent, as a block.
+    ! Binds a field as an array of C, or as a block if it is not an array of C or as_array is
+    ! absent.
     function bind_field(as_block, object, name, unit, array, dim, as_array) result(found)
         procedure(bind_function) :: as_block
         type(c_ptr), intent(in) :: object
@@ -296,7 +300,7 @@ contains
             component_dim)
     end function
 
-    ! A name with its final zero, in letters of a struct's.
+    ! Returns a name with its final zero, as letters of a struct.
     function name_of(text) result(letters)
         character(len=*), intent(in) :: text
         character(kind=c_char), allocatable :: letters(:)
@@ -308,8 +312,9 @@ contains
         letters(len_trim(text) + 1) = c_null_char
     end function
 
-    ! address is a VALUE because gfortran 12 takes what an INTENT(IN) c_ptr points to for unchanged by later calls. Where the
-    ! address is kept inside another argument, or optional, that argument is a TARGET for the same reason.
+    ! address is a VALUE because gfortran 12 assumes that later calls do not change the target of an
+    ! INTENT(IN) c_ptr. If the address is stored in another argument, or is optional, that argument
+    ! is a TARGET for the same reason.
     function make_array_int64(address, shape, stride, dtype, space) result(array)
         type(c_ptr), value :: address
         integer(c_int64_t), intent(in) :: shape(:)

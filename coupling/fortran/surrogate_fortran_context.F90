@@ -88,7 +88,7 @@ module surrogate_fortran_context
         end subroutine
     end interface
 
-    ! A procedure that receives texts, surrogate_text(text) in characters; user is passed through.
+    ! A procedure that receives texts of characters, surrogate_text(text); user is passed through.
     abstract interface
         subroutine surrogate_log_function(user, text) bind(c)
             import :: c_ptr
@@ -107,7 +107,8 @@ module surrogate_fortran_context
 #endif
     end interface
 
-    ! Text of the last failure, of a context or, without one, of this thread's last failed call.
+    ! Returns the text of the last failure of a context or, without a context, of this thread's last
+    ! failed call.
     interface surrogate_error
         module procedure error_of_thread, error_of_context
     end interface
@@ -167,7 +168,7 @@ contains
         end do
     end subroutine
 
-    ! Options for one call of C, from a text or an object; given back by drop_options.
+    ! Creates options for one call of C, from a text or an object; freed by drop_options.
     subroutine take_options(text, object, made, options, found)
         character(len=*), intent(in), optional :: text
         type(surrogate_options), intent(in), optional :: object
@@ -269,8 +270,8 @@ contains
         call finish(c_context_rank(context%handle, rank, size), "surrogate_context_rank", status)
     end subroutine
 
-    ! Brings one outcome to all ranks; collective.
-    !   mine  this rank's status;   text  of its failure; absent: surrogate_error(context)
+    ! Returns one status on all ranks; collective.
+    ! mine  this rank's status;   text  its error text; absent: surrogate_error(context)
     subroutine surrogate_context_agree(context, mine, text, status)
         type(surrogate_context), intent(in) :: context
         integer(c_int), intent(in) :: mine
@@ -282,7 +283,7 @@ contains
         call finish(c_context_agree(context%handle, mine, address), "surrogate_context_agree", status)
     end subroutine
 
-    ! Brings the status of this rank's own preparations, with this thread's text, to all ranks.
+    ! Returns the status of this rank's preparations, with this thread's text, on all ranks.
     function agree(context, mine) result(found)
         type(surrogate_context), intent(in) :: context
         integer(c_int), intent(in) :: mine
@@ -293,7 +294,7 @@ contains
         found = c_context_agree(context%handle, mine, address)
     end function
 
-    ! Reports a failure of the caller's own: keeps the text for surrogate_error. status is mine.
+    ! Reports a failure of the caller: stores the text for surrogate_error. status is mine.
     subroutine surrogate_context_fail(context, mine, text, status)
         type(surrogate_context), intent(in) :: context
         integer(c_int), intent(in) :: mine
@@ -302,7 +303,8 @@ contains
         call finish(c_fail(context%handle, mine, trim(text)//c_null_char), "surrogate_context_fail", status)
     end subroutine
 
-    ! Sum, maximum or minimum (op: surrogate_sum, ..) over the ranks, in place; collective.
+    ! Computes the sum, maximum or minimum (op: surrogate_sum, ..) over the ranks, in place;
+    ! collective.
     subroutine surrogate_context_reduce(context, op, values, status)
         type(surrogate_context), intent(in) :: context
         integer(c_int), intent(in) :: op
@@ -321,7 +323,7 @@ contains
         call finish(found, "surrogate_context_describe", status)
     end subroutine
 
-    ! Absent log: silence. user, for example c_loc of a target, is given to log.
+    ! Absent log: no output. user, for example c_loc of a target, is passed to log.
     subroutine surrogate_context_set_log(context, log, user, status)
         type(surrogate_context), intent(in) :: context
         procedure(surrogate_log_function), optional :: log

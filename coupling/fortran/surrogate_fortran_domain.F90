@@ -1,6 +1,6 @@
 ! SPDX-License-Identifier: Apache-2.0
 #include "macros.inc"
-! Part of module surrogate: domains, orders, partitions.
+! Part of module surrogate: domains, orderings, partitions.
 module surrogate_fortran_domain
     use, intrinsic :: iso_c_binding
     use surrogate_fortran_base
@@ -185,8 +185,8 @@ module surrogate_fortran_domain
 
 contains
 
-    ! Points for one call of C, given back by c_free_points. On error the coordinates have a type that does not exist, so that
-    ! a collective function refuses them on all ranks.
+    ! Creates points for one call of C, freed by c_free_points. On error the coordinates have an
+    ! invalid type, so that a collective function returns an error on all ranks.
     subroutine take_points(x, packed, found, global_id, cloud, weight)
         type(surrogate_array), intent(in) :: x
         type(packed_points), intent(out) :: packed
@@ -209,7 +209,7 @@ contains
         address = c_loc(view)
     end subroutine
 
-    ! This rank's points; collective, the arrays are copied.
+    ! Creates a domain of this rank's points; collective, the arrays are copied.
     !   x          x(n_axis, n_point), real(4) or real(8); the points may have several dimensions: x(n_axis, n_x, n_y)
     !   global_id, cloud   [points] integer(4) or integer(8);   weight   [points] real(4) or real(8)
     subroutine surrogate_domain_create_points(domain, context, x, global_id, cloud, weight, status)
@@ -228,8 +228,8 @@ contains
         call finish(found, "surrogate_domain_create_points", status)
     end subroutine
 
-    ! Data of this rank's points in a domain, in memory of the domain, not to be written: x(n_local, n_axis), and
-    ! pointers that are null where nothing was given.
+    ! Returns the data of this rank's points in a domain, in memory of the domain, read-only:
+    ! x(n_local, n_axis), and pointers that are null for data that were not set.
     subroutine surrogate_domain_points(domain, x, global_id, cloud, weight, status)
         type(surrogate_domain), intent(in) :: domain
         real(c_double), pointer, intent(out) :: x(:, :)
@@ -269,7 +269,7 @@ contains
         if (c_associated(address)) call c_f_pointer(address, values, [n])
     end subroutine
 
-    ! Points that have moved; arguments as in surrogate_domain_create_points; collective.
+    ! Updates points that have moved; arguments as in surrogate_domain_create_points; collective.
     subroutine surrogate_domain_update_points(domain, x, global_id, cloud, weight, status)
         type(surrogate_domain), intent(in) :: domain
         ANY_ARRAY, intent(in), target :: x
@@ -283,7 +283,7 @@ contains
         call finish(found, "surrogate_domain_update_points", status)
     end subroutine
 
-    ! Edges between points by their global ids, each given once, by any rank; collective.
+    ! Sets edges between points by their global ids, each given once, by any rank; collective.
     subroutine surrogate_domain_set_edges(domain, source, target, status)
         type(surrogate_domain), intent(in) :: domain
         integer(c_int64_t), intent(in) :: source(:), target(:)
@@ -301,9 +301,10 @@ contains
         call finish(c_domain_n_clouds(domain%handle, n), "surrogate_domain_n_clouds", status)
     end subroutine
 
-    ! A block of a grid on the sphere; collective. first_lat, first_lon count from 0. latitude, longitude: degrees of this
-    ! rank's rows and columns; absent: the nodes of the grid. lat_stride, lon_stride: see surrogate_sphere in surrogate.h; for
-    ! arrays u(n_lon, n_lat) without ghosts they may be absent, for u(n_lat, n_lon) they are 1 and n_lat.
+    ! Creates a domain of a block of a grid on the sphere; collective. first_lat, first_lon count
+    ! from 0. latitude, longitude: degrees of this rank's rows and columns; absent: the nodes of the
+    ! grid. lat_stride, lon_stride: see surrogate_sphere in surrogate.h. For arrays u(n_lon, n_lat)
+    ! without ghosts they may be absent, for u(n_lat, n_lon) they are 1 and n_lat.
     subroutine surrogate_domain_create_sphere(domain, context, grid, n_lat, n_lon, first_lat, n_lat_local, first_lon, &
         n_lon_local, latitude, longitude, south_to_north, first_longitude, lat_stride, lon_stride, status)
         type(surrogate_domain), intent(inout) :: domain
@@ -348,7 +349,7 @@ contains
         address = c_loc(kept(1))
     end subroutine
 
-    ! Data of this rank's block in a spherical domain, with the steps in force.
+    ! Returns the data of this rank's block in a spherical domain, with the strides in effect.
     subroutine surrogate_domain_sphere(domain, info, status)
         type(surrogate_domain), intent(in) :: domain
         type(surrogate_sphere_info), intent(out) :: info
@@ -362,7 +363,8 @@ contains
         call finish(found, "surrogate_domain_sphere", status)
     end subroutine
 
-    ! latitude(n_lat), longitude(n_lon), weight(n_lat): nodes of a grid and the share of the sphere's area of one point.
+    ! Returns latitude(n_lat), longitude(n_lon) and weight(n_lat): nodes of a grid and the fraction
+    ! of the sphere's area per point.
     subroutine surrogate_sphere_nodes(grid, n_lat, n_lon, latitude, longitude, weight, status)
         character(len=*), intent(in) :: grid
         integer(c_int64_t), intent(in) :: n_lat, n_lon
@@ -422,7 +424,7 @@ contains
         end do
     end subroutine
 
-    ! ---- orders ----
+    ! ---- orderings ----
 
     subroutine surrogate_ordering_create(order, domain, row_bytes, status)
         type(surrogate_ordering), intent(inout) :: order
@@ -441,8 +443,8 @@ contains
         call finish(c_order_range(order%handle, first, n), "surrogate_ordering_range", status)
     end subroutine
 
-    ! Rows of row_bytes bytes from the solver's partition to the order; collective. Both arrays are contiguous, of any type; a
-    ! row is what belongs to one point: u(:, i).
+    ! Sends rows of row_bytes bytes from the solver's partition to the ordering; collective. Both
+    ! arrays are contiguous, of any type; a row has the data of one point: u(:, i).
     subroutine surrogate_ordering_to_canonical(order, row_bytes, local, ordered, status)
         type(surrogate_ordering), intent(in) :: order
         integer(c_int64_t), intent(in) :: row_bytes
@@ -465,7 +467,8 @@ contains
         call finish(found, "surrogate_ordering_to_local", status)
     end subroutine
 
-    ! Location of rows; null, which the library rejects if there are rows, if they are not contiguous.
+    ! Returns the location of rows; null if they are not contiguous, which the library rejects if
+    ! there are rows.
     function rows_of(array) result(address)
         ANY_ARRAY, intent(in), target :: array
         type(c_ptr) :: address
@@ -495,7 +498,7 @@ contains
 
     ! ---- partitions ----
 
-    ! rows, counted from 0, of rank under a named partition.
+    ! Returns the rows, counted from 0, of rank under a named partition.
     subroutine surrogate_partition(kind, n_rows, rank, size, rows, status)
         character(len=*), intent(in) :: kind
         integer(c_int64_t), intent(in) :: n_rows
@@ -511,7 +514,7 @@ contains
         call finish(found, "surrogate_partition", status)
     end subroutine
 
-    ! block: first row, rows, first column, columns.
+    ! Returns block: first row, rows, first column, columns.
     subroutine surrogate_partition_sphere(kind, n_lat, n_lon, rank, size, block, status)
         character(len=*), intent(in) :: kind
         integer(c_int64_t), intent(in) :: n_lat, n_lon

@@ -1,6 +1,6 @@
 ! SPDX-License-Identifier: Apache-2.0
 #include "macros.inc"
-! Part of module surrogate: models, what their cards say, check cases.
+! Part of module surrogate: models, properties of their cards, check cases.
 module surrogate_fortran_model
     use, intrinsic :: iso_c_binding
     use surrogate_fortran_base
@@ -45,8 +45,8 @@ module surrogate_fortran_model
         integer(c_int32_t) :: is_output = 0, location = 0, kind = 0
     end type
 
-    ! A named weight for surrogate_model_create, made by surrogate_make_tensor; or a tensor of a check case. Fortran's
-    ! t(n2, n1) is C's [n1][n2].
+    ! A named weight for surrogate_model_create, created by surrogate_make_tensor; or a tensor of a
+    ! check case. Fortran's t(n2, n1) is C's [n1][n2].
     type, public :: surrogate_tensor
         character(len=256) :: name = ""
         type(surrogate_array) :: array
@@ -261,7 +261,8 @@ contains
         call finish(c_model_load(context%handle, trim(path)//c_null_char, model%handle), "surrogate_model_load", status)
     end subroutine
 
-    ! bytes: a contiguous array of any type, the content of a model file; of rank 0. Others may give an empty one.
+    ! bytes: a contiguous array of any type on rank 0, the content of a model file. Other ranks may
+    ! pass an empty array.
     subroutine surrogate_model_load_memory(model, context, bytes, status)
         type(surrogate_model), intent(inout) :: model
         type(surrogate_context), intent(in) :: context
@@ -281,7 +282,7 @@ contains
             status)
     end subroutine
 
-    ! tensors: made by surrogate_make_tensor; card and tensors of rank 0 count.
+    ! tensors: created by surrogate_make_tensor; card and tensors of rank 0 are used.
     subroutine surrogate_model_create(model, context, card, tensors, status)
         type(surrogate_model), intent(inout) :: model
         type(surrogate_context), intent(in) :: context
@@ -335,7 +336,7 @@ contains
         call finish(c_model_n_outputs(model%handle, n), "surrogate_model_n_outputs", status)
     end subroutine
 
-    ! index counts from 0, as everywhere in the library.
+    ! index counts from 0.
     subroutine surrogate_model_input(model, index, info, status)
         type(surrogate_model), intent(in) :: model
         integer(c_int32_t), intent(in) :: index
@@ -464,7 +465,7 @@ contains
         call finish(found, "surrogate_model_family", status)
     end subroutine
 
-    ! A JSON object.
+    ! Returns a JSON object.
     subroutine surrogate_model_describe(model, text, status)
         type(surrogate_model), intent(in) :: model
         character(len=:), allocatable, intent(out) :: text
@@ -522,8 +523,8 @@ contains
         call finish(c_check_case_n_tensors(check_case%handle, n), "surrogate_check_case_n_tensors", status)
     end subroutine
 
-    ! tensor%array: where the numbers lie, in memory of the check case; for c_f_pointer. Tensors of more than 5 axes are
-    ! refused.
+    ! tensor%array: location of the numbers, in memory of the check case; for c_f_pointer. Tensors
+    ! of more than 5 axes are an error.
     subroutine surrogate_check_case_tensor(check_case, index, tensor, status)
         type(surrogate_check_case), intent(in) :: check_case
         integer(c_int32_t), intent(in) :: index

@@ -15,7 +15,7 @@ module surrogate_fortran_plan
         final :: plan_final, plan_finals
     end type
 
-    ! A named array of surrogate_plan_run_network, made by surrogate_make_named_array.
+    ! A named array of surrogate_plan_run_network, created by surrogate_make_named_array.
     type, public :: surrogate_named_array
         character(len=256) :: name = ""
         type(surrogate_array) :: array
@@ -186,8 +186,9 @@ module surrogate_fortran_plan
         end subroutine
     end interface
 
-    ! call surrogate_plan_open(plan [, comm], path, x [, global_id] [, cloud] [, weight] [, options] [, options_object]
-    !                          [, status]): context, model, domain and plan in one call.
+    ! call surrogate_plan_open(plan [, comm], path, x [, global_id] [, cloud] [, weight] [, options]
+    !                          [, options_object] [, status])
+    ! Creates context, model, domain and plan in one call.
     interface surrogate_plan_open
         module procedure open_alone
 #ifdef SURROGATE_HAVE_MPI
@@ -321,12 +322,13 @@ contains
     end subroutine
 
     ! ---- fields ----
-    ! array: real(4) or real(8), of rank 0 to 4 over the points, first dimension fastest, as it lies: sections such as
-    ! h(1:n_x, 1:n_y) of an array with ghosts are not copied. The plan keeps the address: the actual argument is a TARGET that
-    ! lives, and is not allocated again, as long as the plan runs. It is INTENT(INOUT) also for inputs, which are only read, so
-    ! that the compiler refuses expressions and constants, whose memory ends with the call.
-    !   component_dim   for a vector, bound under the name before the dot: the dimension of array, 1 .. rank, that runs over
-    !                   the components, in alphabetical order
+    ! array: real(4) or real(8), of rank 0 to 4 over the points, first dimension fastest, without a
+    ! copy: sections such as h(1:n_x, 1:n_y) of an array with ghosts are not copied. The plan stores
+    ! the address: the actual argument must be a TARGET that exists, and is not allocated again, as
+    ! long as the plan runs. It is INTENT(INOUT) also for inputs, which are only read, so that the
+    ! compiler rejects expressions and constants, whose memory ends with the call.
+    !   component_dim   for a vector, bound under the name before the dot: the dimension of array,
+    !                   1 .. rank, that runs over the components, in alphabetical order
 
     subroutine surrogate_plan_bind_input(plan, name, array, unit, component_dim, status)
         type(surrogate_plan), intent(in) :: plan
@@ -354,7 +356,7 @@ contains
         call finish(found, "surrogate_plan_bind_output", status)
     end subroutine
 
-    ! As a block always, also where one distance would do.
+    ! Always binds as a block, also if one stride is sufficient.
     subroutine surrogate_plan_bind_input_block(plan, name, array, unit, status)
         type(surrogate_plan), intent(in) :: plan
         character(len=*), intent(in) :: name
@@ -391,7 +393,7 @@ contains
         call finish(c_plan_run(plan%handle), "surrogate_plan_run", status)
     end subroutine
 
-    ! In place of surrogate_plan_run on a rank that cannot run. status is mine.
+    ! Called instead of surrogate_plan_run on a rank that cannot run. status is mine.
     subroutine surrogate_plan_run_with_error(plan, mine, text, status)
         type(surrogate_plan), intent(in) :: plan
         integer(c_int), intent(in) :: mine
@@ -400,8 +402,8 @@ contains
         call finish(c_plan_run_with_error(plan%handle, mine, trim(text)//c_null_char), "surrogate_plan_run_with_error", status)
     end subroutine
 
-    ! The bare network. inputs, outputs: made by surrogate_make_named_array, u(n_channel, n_point). A rank whose arrays
-    ! cannot be used takes part with none of them.
+    ! Runs the bare network. inputs, outputs: created by surrogate_make_named_array, u(n_channel,
+    ! n_point). A rank with invalid arrays takes part without arrays.
     subroutine surrogate_plan_run_network(plan, inputs, outputs, status)
         type(surrogate_plan), intent(in) :: plan
         type(surrogate_named_array), intent(in) :: inputs(:), outputs(:)
@@ -445,7 +447,7 @@ contains
         named%array = surrogate_array_of(array)
     end function
 
-    ! stream: a cudaStream_t, such as that of acc_get_cuda_stream.
+    ! stream: a cudaStream_t, for example from acc_get_cuda_stream.
     subroutine surrogate_plan_set_stream(plan, stream, status)
         type(surrogate_plan), intent(in) :: plan
         type(c_ptr), intent(in) :: stream
@@ -459,9 +461,9 @@ contains
         call finish(c_plan_wait(plan%handle), "surrogate_plan_wait", status)
     end subroutine
 
-    ! ---- questions ----
+    ! ---- queries ----
 
-    ! The value in force of an option.
+    ! Returns the value of an option in effect.
     subroutine surrogate_plan_option(plan, key, text, status)
         type(surrogate_plan), intent(in) :: plan
         character(len=*), intent(in) :: key

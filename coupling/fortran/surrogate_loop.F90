@@ -1,7 +1,8 @@
 ! SPDX-License-Identifier: Apache-2.0
 #include "macros.inc"
-! The surrogate in a solver's time loop: one procedure for each function of surrogate_timeloop.h, where the contracts stand.
-! Conventions as in module surrogate. (A module and a type cannot have the same name: the type is surrogate_timeloop.)
+! The surrogate in a solver's time loop: one procedure for each function of surrogate_timeloop.h,
+! which has the contracts. Conventions as in module surrogate. (A module and a type cannot have the
+! same name: the type is surrogate_timeloop.)
 module surrogate_loop
     use, intrinsic :: iso_c_binding
     use surrogate_fortran_base
@@ -239,7 +240,7 @@ module surrogate_loop
 
 contains
 
-    ! The plan must live as long as the loop.
+    ! The plan must outlive the loop.
     subroutine surrogate_timeloop_create(loop, plan, status)
         type(surrogate_timeloop), intent(inout) :: loop
         type(surrogate_plan), intent(in) :: plan
@@ -334,7 +335,7 @@ contains
         call finish(found, "surrogate_timeloop_bind_state_block", status)
     end subroutine
 
-    ! ---- guard rails ----
+    ! ---- guards ----
 
     subroutine surrogate_timeloop_set_bounds(loop, output, min, max, status)
         type(surrogate_timeloop), intent(in) :: loop
@@ -345,8 +346,8 @@ contains
             status)
     end subroutine
 
-    ! weight: real(4) or real(8), one for each of this rank's points of the output domain; absent: those of the domain. A rank
-    ! whose weights cannot be used makes all ranks fail.
+    ! weight: real(4) or real(8), one for each of this rank's points of the output domain; absent:
+    ! the weights of the domain. Invalid weights on one rank are an error on all ranks.
     subroutine surrogate_timeloop_conserve(loop, name, field, tolerance, weight, status)
         type(surrogate_timeloop), intent(in) :: loop
         character(len=*), intent(in) :: name, field
@@ -380,7 +381,7 @@ contains
             status)
     end subroutine
 
-    ! Absent step: none. user, for example c_loc of the solver's state, is given to step.
+    ! Absent step: no fallback. user, for example c_loc of the solver's state, is passed to step.
     subroutine surrogate_timeloop_set_fallback(loop, step, user, status)
         type(surrogate_timeloop), intent(in) :: loop
         procedure(surrogate_fallback_function), optional :: step
@@ -409,7 +410,8 @@ contains
         call finish(found, "surrogate_timeloop_step", status)
     end subroutine
 
-    ! In place of surrogate_timeloop_step on a rank that cannot step; all ranks return the first failure. status is mine.
+    ! Called instead of surrogate_timeloop_step on a rank that cannot step; all ranks return the
+    ! first failure. status is mine.
     subroutine surrogate_timeloop_step_with_error(loop, mine, text, status)
         type(surrogate_timeloop), intent(in) :: loop
         integer(c_int), intent(in) :: mine
@@ -459,7 +461,7 @@ contains
         call finish(c_timeloop_set_time(loop%handle, time_s, step), "surrogate_timeloop_set_time", status)
     end subroutine
 
-    ! ---- questions ----
+    ! ---- queries ----
 
     subroutine surrogate_timeloop_reason(loop, text, status)
         type(surrogate_timeloop), intent(in) :: loop
@@ -505,7 +507,7 @@ contains
         call finish(found, "surrogate_timeloop_report", status)
     end subroutine
 
-    ! ---- mark, rewind, checkpoints ----
+    ! ---- snapshots, rollback, checkpoints ----
 
     subroutine surrogate_timeloop_snapshot(loop, status)
         type(surrogate_timeloop), intent(in) :: loop

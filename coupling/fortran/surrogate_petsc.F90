@@ -1,9 +1,11 @@
 ! SPDX-License-Identifier: Apache-2.0
 #include "macros.inc"
-! PETSc in, PETSc out: one procedure for each function of surrogate_petsc.h, where the contracts stand. Conventions as in
-! module surrogate, but for errors: the last argument is ierr, of PETSc's codes, optional.
-!   PETSc's objects come by the address they hold, x%v of type(tVec), da%v of type(tDM): so this module needs none of
-!   PETSc's, and fits every PETSc that the library was built with.
+! PETSc interface: one procedure for each function of surrogate_petsc.h, which has the contracts.
+! Conventions as in module surrogate, except for errors: the last argument is ierr, PETSc's error
+! code, optional.
+!   PETSc's objects are passed by the address that they contain, x%v of type(tVec), da%v of type(tDM).
+!   Therefore this module uses no module of PETSc, and fits every PETSc that the library can be built
+!   with.
 module surrogate_petsc
     use, intrinsic :: iso_c_binding
     use surrogate_fortran_base
@@ -17,7 +19,7 @@ module surrogate_petsc
 
     integer, parameter :: n_letter = 128
 
-    ! A field of the card in a Vec, made by surrogate_make_vec.
+    ! A field of the card in a Vec, created by surrogate_make_vec.
     type, bind(c), public :: surrogate_vec_field
         private
         character(kind=c_char) :: name(n_letter) = c_null_char, unit(n_letter) = c_null_char
@@ -100,7 +102,7 @@ module surrogate_petsc
 
 contains
 
-    ! Ends a procedure: gives PETSc's code to the caller, or stops with the library's text.
+    ! Ends a procedure: returns PETSc's code to the caller, or stops with the library's text.
     subroutine finish_petsc(code, where, ierr)
         integer(c_int), intent(in) :: code
         character(len=*), intent(in) :: where

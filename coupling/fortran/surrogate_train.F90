@@ -1,6 +1,7 @@
 ! SPDX-License-Identifier: Apache-2.0
 #include "macros.inc"
-! Training: one procedure for each function of surrogate_train.h, where the contracts stand. Conventions as in module surrogate.
+! Training: one procedure for each function of surrogate_train.h, which has the contracts.
+! Conventions as in module surrogate.
 module surrogate_train
     use, intrinsic :: iso_c_binding
     use surrogate_fortran_base
@@ -251,7 +252,7 @@ contains
 
     ! ---- the trainer ----
 
-    ! The plan must live as long as the trainer. data_parallel: the context of all groups.
+    ! The plan must outlive the trainer. data_parallel: the context of all groups.
     subroutine surrogate_trainer_create(trainer, plan, settings, data_parallel, status)
         type(surrogate_trainer), intent(inout) :: trainer
         type(surrogate_plan), intent(in) :: plan
@@ -292,7 +293,8 @@ contains
         call finish(found, "surrogate_trainer_bind_target_block", status)
     end subroutine
 
-    ! weights: real(4) or real(8), one for each of this rank's points, copied; absent: all alike.
+    ! weights: real(4) or real(8), one for each of this rank's points, copied; absent: equal
+    ! weights.
     subroutine surrogate_trainer_set_point_weights(trainer, weights, status)
         type(surrogate_trainer), intent(in) :: trainer
         ANY_ARRAY, intent(in), optional, target :: weights
@@ -438,7 +440,8 @@ contains
 
     ! ---- files ----
 
-    ! which: surrogate_weights, surrogate_ema or surrogate_best. card: JSON in place of the model's.
+    ! which: surrogate_weights, surrogate_ema or surrogate_best. card: JSON that replaces the
+    ! model's card.
     subroutine surrogate_trainer_save_model(trainer, which, path, card, status)
         type(surrogate_trainer), intent(in) :: trainer
         integer(c_int), intent(in) :: which
@@ -501,7 +504,7 @@ contains
         call c_trainer_destroy(trainer%handle)
     end subroutine
 
-    ! card: of rank 0, which draws; others may leave it out.
+    ! card: used on rank 0, which draws the weights; other ranks may omit it.
     subroutine surrogate_model_initialize(model, context, seed, card, status)
         type(surrogate_model), intent(inout) :: model
         type(surrogate_context), intent(in) :: context
@@ -515,7 +518,7 @@ contains
         call finish(c_model_initialise(context%handle, address, seed, model%handle), "surrogate_model_initialize", status)
     end subroutine
 
-    ! card: of rank 0, which draws; others may leave it out.
+    ! card: used on rank 0, which draws the weights; other ranks may omit it.
     subroutine surrogate_model_initialize_scaled(model, context, seed, output_scale, card, status)
         type(surrogate_model), intent(inout) :: model
         type(surrogate_context), intent(in) :: context

@@ -1,7 +1,8 @@
 ! SPDX-License-Identifier: Apache-2.0
 #include "macros.inc"
-! Time series and pictures: one procedure for each function of surrogate_vtk.h, where the contracts stand. Conventions as in
-! module surrogate. A type(surrogate_piece) is gathered as storage_size(piece) / 8 bytes of MPI_BYTE.
+! Time series and figures: one procedure for each function of surrogate_vtk.h, which has the
+! contracts. Conventions as in module surrogate. A type(surrogate_piece) is gathered as
+! storage_size(piece) / 8 bytes of MPI_BYTE.
 module surrogate_vtk
     use, intrinsic :: iso_c_binding
     use surrogate_fortran_base
@@ -38,7 +39,7 @@ module surrogate_vtk
         integer(c_int32_t) :: is_lon_lat = 0, n_overlap = 0
     end type
 
-    ! A field of one step, made by surrogate_make_series_field.
+    ! A field of one step, created by surrogate_make_series_field.
     type, public :: surrogate_series_field
         character(len=128) :: name = "", unit = ""
         integer(c_int) :: location = surrogate_point, component_dim = 0
@@ -202,8 +203,9 @@ contains
         text = surrogate_text(c_vtk_error())
     end function
 
-    ! array: of any rank over this rank's points or cells, first dimension fastest; a vector's components run along
-    ! component_dim. It is used by the write that gets the field, and must be a TARGET until then.
+    ! array: of any rank over this rank's points or cells, first dimension fastest; component_dim is
+    ! the dimension of a vector's components. The write that gets the field uses the array, which
+    ! must be a TARGET until then.
     function surrogate_make_series_field(name, array, unit, location, component_dim) result(field)
         character(len=*), intent(in) :: name
         BOUND_ARRAY :: array
@@ -245,8 +247,8 @@ contains
             "surrogate_series_set", status)
     end subroutine
 
-    ! Fields for C. One that cannot be used keeps an impossible location: the write refuses it and fills the piece.
-    ! reason: the text of that.
+    ! Creates fields for C. An invalid field gets an invalid location, so that the write returns an
+    ! error and fills the piece. reason: its text.
     subroutine take_fields(fields, texts, given, found, reason)
         type(surrogate_series_field), intent(in) :: fields(:)
         type(field_texts), target, intent(inout) :: texts(:)
@@ -362,7 +364,7 @@ contains
         call finish(found, "surrogate_series_write_sphere", status)
     end subroutine
 
-    ! Rank 0, after all ranks have written; pieces in the order of ranks.
+    ! Call on rank 0, after all ranks have written; pieces in the order of ranks.
     subroutine surrogate_series_publish(series, pieces, status)
         type(surrogate_series), intent(in) :: series
         type(surrogate_piece), intent(in) :: pieces(:)
@@ -389,7 +391,7 @@ contains
         end do
     end subroutine
 
-    ! Panels made by surrogate_make_png_panel, side by side.
+    ! Panels created by surrogate_make_png_panel, side by side.
     subroutine surrogate_png_write(path, panels, status)
         character(len=*), intent(in) :: path
         type(surrogate_png_panel), intent(in) :: panels(:)
@@ -401,7 +403,8 @@ contains
         call finish(found, "surrogate_png_write", status)
     end subroutine
 
-    ! The same with words and numbers: a label for each panel, and a heading, which may be "".
+    ! Writes a figure with texts and numbers: a label for each panel, and a heading, which may be
+    ! "".
     subroutine surrogate_png_write_labeled(path, heading, panels, labels, status)
         character(len=*), intent(in) :: path, heading
         type(surrogate_png_panel), intent(in) :: panels(:)
@@ -437,7 +440,7 @@ contains
         end do
     end subroutine
 
-    ! The label for C; its texts live in `texts`.
+    ! Creates the label for C; its texts are stored in `texts`.
     subroutine take_label(label, texts, words)
         type(surrogate_png_label), intent(in) :: label
         type(label_texts), target, intent(inout) :: texts

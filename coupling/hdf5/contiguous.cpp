@@ -21,7 +21,7 @@ Handle new_contiguous(hid_t parent, const std::string& name, int32_t dtype,
 
 uint64_t offset_of(hid_t dataset) {
     const haddr_t offset = H5Dget_offset(dataset);
-    if (offset == HADDR_UNDEF) coupling::fail(SURROGATE_IO, "cannot find the place of a data set");
+    if (offset == HADDR_UNDEF) coupling::fail(SURROGATE_IO, "cannot find the offset of a data set");
     return offset;
 }
 

@@ -14,7 +14,7 @@ namespace surrogate::h5 {
 
 using coupling::fail;
 
-/// O_NONBLOCK: a pipe is refused at once instead of waiting for its other end.
+/// O_NONBLOCK: opening a pipe fails at once instead of blocking.
 DiskFile::DiskFile(const std::string& path, Mode mode, const std::string& shown_name)
     : name_(shown_name),
       mode_(mode),
@@ -45,8 +45,7 @@ uint64_t DiskFile::size() const {
 void DiskFile::require_size(uint64_t expected) const {
     if (size() != expected)
         fail(SURROGATE_IO, "cannot write '" + name_ +
-                               "': this rank finds another file there than rank 0; use a folder "
-                               "that all nodes share");
+                               "': it is not the same file as on rank 0; use a shared file system");
 }
 
 void DiskFile::resize(uint64_t size) {
@@ -73,7 +72,7 @@ void DiskFile::read(uint64_t offset, void* data, size_t n_byte) const {
         if (n < 0) fail_with(errno);
         if (n == 0)
             fail(SURROGATE_BAD_FILE,
-                 "'" + name_ + "' is cut short: it ends at byte " + std::to_string(offset));
+                 "'" + name_ + "' is truncated: it ends at byte " + std::to_string(offset));
         next += n;
         offset += static_cast<uint64_t>(n);
         n_byte -= static_cast<size_t>(n);

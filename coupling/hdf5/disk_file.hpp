@@ -9,8 +9,8 @@
 
 namespace surrogate::h5 {
 
-/// A regular file, read or written at offsets. Functions fail(IO) with the reason of the
-/// system, and the name that the file has for the user. Local.
+/// Reads or writes a regular file at offsets. Functions fail(IO) with the reason of the system, and
+/// the name of the file for the user. Local.
 class DiskFile : public Storage {
 public:
     enum Mode { read_only, write_only };
@@ -20,13 +20,13 @@ public:
     DiskFile& operator=(const DiskFile&) = delete;
 
     uint64_t size() const override;
-    /// Fails unless the file, open for writing, has the size that rank 0 has given it.
+    /// Fails unless the file, open for writing, has the size that rank 0 has set.
     void require_size(uint64_t size) const;
     void resize(uint64_t size) override;
     void write(uint64_t offset, const void* data, size_t n_byte) override;
     /// Fails if the file ends before.
     void read(uint64_t offset, void* data, size_t n_byte) const override;
-    /// Content to the disk.
+    /// Flushes the content to disk.
     void flush();
 
 private:

@@ -11,7 +11,7 @@ using coupling::fail;
 
 namespace {
 
-/// Keeps the innermost message of a stack, which is the first that a walk downward meets.
+/// Stores the innermost message of an error stack, which is the first message of a downward walk.
 herr_t keep_first(unsigned, const H5E_error2_t* error, void* text) {
     auto& kept = *static_cast<std::string*>(text);
     if (kept.empty() && error->desc != nullptr) kept = error->desc;
@@ -21,7 +21,7 @@ herr_t keep_first(unsigned, const H5E_error2_t* error, void* text) {
 std::string reason() {
     std::string text;
     H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, keep_first, &text);
-    return text.empty() ? "HDF5 does not say why" : text;
+    return text.empty() ? "HDF5 gives no reason" : text;
 }
 
 void put_scalar(hid_t object, const char* name, hid_t type, const void* value) {
@@ -31,13 +31,14 @@ void put_scalar(hid_t object, const char* name, hid_t type, const void* value) {
     check(H5Awrite(attribute, type, value), "write an attribute");
 }
 
-/// An attribute of one value, of a class of types.
+/// Opens an attribute with one value of a class of types.
 Handle scalar(hid_t object, const char* name, H5T_class_t kind) {
     Handle attribute(H5Aopen(object, name, H5P_DEFAULT), H5Aclose, "open an attribute");
     const Handle space(H5Aget_space(attribute), H5Sclose, "read a data space");
     const Handle type(H5Aget_type(attribute), H5Tclose, "read a type");
     if (H5Sget_simple_extent_npoints(space) != 1 || H5Tget_class(type) != kind)
-        fail(SURROGATE_BAD_FILE, std::string("attribute '") + name + "' has another type or size");
+        fail(SURROGATE_BAD_FILE,
+             std::string("attribute '") + name + "' has an unexpected type or size");
     return attribute;
 }
 
@@ -46,7 +47,7 @@ void get_scalar(hid_t object, const char* name, H5T_class_t kind, hid_t type, vo
     check(H5Aread(attribute, type, value), "read an attribute");
 }
 
-/// Text of a fixed size, filled up with zeros; HDF5 has none of size 0.
+/// Returns a text type of a fixed size, padded with zeros; HDF5 has no type of size 0.
 Handle text_type(size_t size) {
     Handle type(H5Tcopy(H5T_C_S1), H5Tclose, "make a type");
     check(H5Tset_size(type, size == 0 ? 1 : size), "make a type");
@@ -60,7 +61,7 @@ struct Names {
     bool is_memory_short = false;
 };
 
-/// Takes a link in H5Literate, which knows no exceptions.
+/// Adds a link in H5Literate, which does not support exceptions.
 herr_t add_name(hid_t, const char* name, const H5L_info_t*, void* names) noexcept {
     try {
         static_cast<Names*>(names)->all.emplace_back(name);

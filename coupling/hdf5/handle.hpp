@@ -10,14 +10,15 @@
 
 namespace surrogate::h5 {
 
-/// The result of a call of HDF5. Throws Error(IO) with HDF5's reason if it is negative: "cannot
-/// <what>: <reason>".
+/// Returns the result of a call of HDF5. Throws Error(IO) with HDF5's reason if it is negative:
+/// "cannot <what>: <reason>".
 hid_t checked(hid_t result, const char* what);
 inline void check(herr_t result, const char* what) {
     checked(result, what);
 }
 
-/// While it lives HDF5 prints nothing; afterwards the caller's error stack and printing are back.
+/// Keeps HDF5 from printing errors while an object exists, and then restores the caller's error
+/// stack and printing.
 class QuietErrors {
 public:
     QuietErrors();
@@ -31,8 +32,8 @@ private:
     void* data_ = nullptr;
 };
 
-/// Keeps HDF5 from loading plug-ins while it lives: a file names filters, and HDF5 loads their code
-/// from folders that the environment names. The caller's setting is back afterwards.
+/// Keeps HDF5 from loading plug-ins while an object exists, and then restores the caller's setting.
+/// Files name filters, and HDF5 loads their code from folders that the environment names.
 class NoPlugins {
 public:
     NoPlugins();
@@ -58,7 +59,7 @@ public:
     }
     operator hid_t() const { return id_; }
 
-    /// For files, which are complete only when closing them has succeeded.
+    /// Closes the object and checks the result. Files are complete only after a successful close.
     void close(const char* what) { check(close_(std::exchange(id_, H5I_INVALID_HID)), what); }
 
 private:
@@ -70,14 +71,14 @@ Handle property_list(hid_t kind);
 Handle new_group(hid_t parent, const std::string& name);
 Handle group(hid_t parent, const std::string& name);
 
-/// The names of all links of a group, in the order of their bytes.
+/// Returns the names of all links of a group, in byte order.
 std::vector<std::string> names_in(hid_t group);
 
-/// Any name as the name of a link: '/', '%' and a name of dots, which HDF5 reads as paths, as %2F,
-/// %25 and %2E.
+/// Escapes a name for use as the name of a link: '/', '%' and a name of dots, which HDF5 reads as
+/// paths, become %2F, %25 and %2E.
 std::string link_name(const std::string& name);
 
-/// Scalar attributes.
+/// Write scalar attributes.
 void put(hid_t object, const char* name, double value);
 void put(hid_t object, const char* name, int64_t value);
 void put(hid_t object, const char* name, uint64_t value);

@@ -13,8 +13,8 @@ namespace surrogate::h5 {
 
 namespace {
 
-/// nbit and scaleoffset are left out: HDF5 1.10 reads and writes beyond its memory where their
-/// parameters are damaged, and neither netCDF nor h5py chooses them by itself.
+/// nbit and scaleoffset are not included: HDF5 1.10 reads and writes beyond its memory if their
+/// parameters are damaged, and netCDF and h5py do not use them by default.
 constexpr std::array<H5Z_filter_t, 4> known_filters = {H5Z_FILTER_DEFLATE, H5Z_FILTER_SHUFFLE,
                                                        H5Z_FILTER_FLETCHER32, H5Z_FILTER_SZIP};
 
@@ -61,7 +61,7 @@ void require_known(const Filter& filter) {
     off_t offset = 0;
     hsize_t size = 0;
     H5Pget_external(creation, 0, name.size() - 1, name.data(), &offset, &size);
-    refuse("the numbers lie in another file, '" + std::string(name.data()) +
+    refuse("the numbers are in another file, '" + std::string(name.data()) +
            "' (external storage), expected in this one; write the file again");
 }
 
@@ -73,7 +73,7 @@ std::vector<hsize_t> extents_of(hid_t dataset) {
     return extents;
 }
 
-/// A product that stays below 2^63, as sizes of files do.
+/// A product that is limited to values below 2^63, as sizes of files are.
 class Product {
 public:
     explicit Product(uint64_t value) : value_(value) {}
@@ -107,11 +107,11 @@ void check_place(hid_t dataset, uint64_t stored, uint64_t file_bytes) {
     const haddr_t first = H5Dget_offset(dataset);
     const bool is_within = first <= file_bytes && stored <= file_bytes - first;
     if (stored > 0 && !is_within)
-        refuse("the numbers lie beyond the end of the file, which has " +
+        refuse("the numbers are beyond the end of the file, which has " +
                std::to_string(file_bytes) + " bytes");
 }
 
-/// Chunks that are missing would be read as fill values.
+/// Checks that all chunks exist, because missing chunks would be read as fill values.
 void check_all_chunks(hid_t dataset, const Product& n_chunk) {
 #if H5_VERSION_GE(1, 10, 5)
     const Handle space(H5Dget_space(dataset), H5Sclose, "read a shape");
@@ -166,7 +166,7 @@ void require_own_storage(hid_t dataset) {
     const Handle creation = creation_of(dataset);
     if (H5Pget_layout(creation) == H5D_VIRTUAL)
         refuse(
-            "the numbers lie in other data sets (virtual layout), expected in this file; write "
+            "the numbers are in other data sets (virtual layout), expected in this file; write "
             "the file again");
     if (H5Pget_external_count(creation) != 0) refuse_external(creation);
     for (const Filter& filter : filters_of(creation)) require_known(filter);

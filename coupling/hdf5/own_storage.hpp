@@ -8,13 +8,14 @@
 
 namespace surrogate::h5 {
 
-/// The largest number of bytes that one stored byte may stand for: deflate reaches 1032.
+/// Largest number of bytes that one stored byte may expand to: deflate reaches 1032.
 constexpr uint64_t largest_expansion = 1032;
 
-/// Throws Error(BAD_FILE) unless the numbers of a data set lie in its own file and only filters
-/// that HDF5 has built in are needed to read them: deflate, shuffle, fletcher32, szip. External
-/// storage, virtual layouts and other filters are named. Reads no numbers and loads no plug-in.
-/// Local.
+/// Throws Error(BAD_FILE) unless the numbers of a data set are in its own file and only built-in
+/// filters of HDF5 are needed to read them: deflate, shuffle, fletcher32, szip. The error names
+/// external storage, virtual layouts and other filters. Reads no numbers and loads no plug-in.
+/// Local. have the size of their extents and be within the file; every chunk must exist, and its
+/// bytes must be able to expand to the extents by at most largest_expansion. Local.
 void require_own_storage(hid_t dataset);
 
 /// Throws Error(BAD_FILE) unless all numbers of a data set were written, as far as their storage

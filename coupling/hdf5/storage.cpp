@@ -15,7 +15,7 @@ namespace surrogate::h5 {
 
 namespace {
 
-/// State of an open file in HDF5; the first member is HDF5's own.
+/// State of an open file in HDF5. The first member is defined by HDF5.
 struct OpenFile {
     H5FD_t base;
     Driver::State* state;
@@ -31,7 +31,8 @@ const OpenFile* own(const H5FD_t* file) {
     return reinterpret_cast<const OpenFile*>(file);
 }
 
-/// Runs work on the storage for HDF5, which knows no exceptions: the first is kept.
+/// Runs work on the storage for HDF5, which does not support exceptions; stores the first
+/// exception.
 template <class Work>
 herr_t result_of(const OpenFile& file, const Work& work) noexcept {
     try {
@@ -65,7 +66,7 @@ herr_t close(H5FD_t* file) {
 }
 
 herr_t query(const H5FD_t*, unsigned long* flags) {
-    *flags = 0;  // each object gets a place of its own
+    *flags = 0;  // each object gets its own space
     return 0;
 }
 
@@ -93,12 +94,14 @@ herr_t write(H5FD_t* file, H5FD_mem_t, hid_t, haddr_t offset, size_t n_byte, con
     return 0;
 }
 
-/// The layout of this struct differs between versions of HDF5; its names do not.
+/// Registers the driver. The layout of this struct differs between versions of HDF5; the names of
+/// its members do not.
 hid_t registered_driver() {
     H5FD_class_t driver = {};
 #if H5_VERSION_GE(1, 13, 0)
     driver.version = H5FD_CLASS_VERSION;
-    driver.value = static_cast<H5FD_class_value_t>(600);  // 512 and above: not registered with HDF5
+    driver.value =
+        static_cast<H5FD_class_value_t>(600);  // values from 512 are not registered with HDF5
 #endif
     driver.name = "surrogate";
     driver.maxaddr = static_cast<haddr_t>(1) << 62;
@@ -116,7 +119,8 @@ hid_t registered_driver() {
     return H5FDregister(&driver);
 }
 
-/// Calls part(page number, offset in the page, offset in the data, bytes) for each page touched.
+/// Calls part(page number, offset in the page, offset in the data, bytes) for each page in the
+/// range.
 template <class Part>
 void for_each_page(uint64_t offset, size_t n_byte, const Part& part) {
     for (size_t done = 0; done < n_byte;) {

@@ -13,7 +13,7 @@
 
 namespace surrogate::h5 {
 
-/// Storage that HDF5 reads and writes instead of a file that it opens itself. Functions may throw.
+/// Storage that HDF5 uses instead of a file that it opens itself. Functions may throw.
 class Storage {
 public:
     virtual ~Storage() = default;
@@ -23,9 +23,8 @@ public:
     virtual void write(uint64_t offset, const void* data, size_t n_byte) = 0;
 };
 
-/// A file in memory, of which only the pages that have been written to exist; the others are zeros.
-/// Nothing can fail here but the memory: HDF5 1.10 may crash after a disk was full (h5py issue
-/// 914).
+/// A file in memory that stores only the pages that were written; the others are zeros. Only
+/// allocations can fail: HDF5 1.10 may crash after a disk was full (h5py issue 914).
 class SparseFile : public Storage {
 public:
     static constexpr uint64_t page_bytes = 4096;
@@ -36,27 +35,27 @@ public:
     void read(uint64_t offset, void* data, size_t n_byte) const override;
     void write(uint64_t offset, const void* data, size_t n_byte) override;
 
-    /// Writes the pages and the size to another, whose other bytes are zeros already.
+    /// Writes the pages and the size to another storage, whose other bytes must be zeros.
     void copy_to(Storage* other) const;
 
 private:
     uint64_t size_ = 0;
-    std::map<uint64_t, Page> pages_;  ///< by number
+    std::map<uint64_t, Page> pages_;  ///< by page number
 };
 
-/// Makes HDF5 work on a storage, which outlives it.
+/// Lets HDF5 work on a storage, which must outlive the driver.
 class Driver {
 public:
     explicit Driver(Storage* storage);
     Driver(const Driver&) = delete;
     Driver& operator=(const Driver&) = delete;
 
-    /// A list of properties for files that lie in the storage; closing such a file closes all
+    /// Returns a list of properties for files in the storage; closing such a file closes all
     /// objects in it.
     Handle access();
 
-    /// Throws what the storage has thrown, if it has. HDF5 is not told of a failed write, so that
-    /// it can close the file: what was written counts only after this.
+    /// Throws the first exception of the storage, if any. HDF5 does not get the error of a failed
+    /// write, so that it can close the file. Writes are valid only after this check.
     void check_storage() const;
 
     struct State {

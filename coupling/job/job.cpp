@@ -55,7 +55,7 @@ namespace {
 
 constexpr int64_t largest_message = int64_t{1} << 30;  // counts are int
 
-/// Prints `text` to stderr and ends all ranks. Needs no other rank and no call of the library.
+/// Prints `text` to stderr and ends all ranks. Does not communicate and does not call the library.
 [[noreturn]] void end_all(const std::string& text) {
     int is_running = 0, is_over = 0, rank = 0;
     MPI_Initialized(&is_running);
@@ -95,12 +95,12 @@ void receive(void* data, int64_t n_byte, int from) {
     }
 }
 
-/// Sends `out` to one rank and receives `in`, of the size it has, from another. Both ends know the
-/// sizes: a round without bytes sends no message.
+/// Sends `out` to one rank and receives `in`, whose size is set, from another rank. Both ends have
+/// the sizes, so rounds without bytes send no message.
 void swap(const std::vector<std::byte>& out, int to, std::vector<std::byte>& in, int from) {
     const size_t n = std::max(out.size(), in.size());
     for (size_t begin = 0; begin < n; begin += largest_message) {
-        const auto piece = [begin](size_t size) {  // of this round, 0 if there is none
+        const auto piece = [begin](size_t size) {  // of this round, 0 at the end
             const size_t left = size - std::min(size, begin);
             return static_cast<int>(std::min(static_cast<size_t>(largest_message), left));
         };

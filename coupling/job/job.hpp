@@ -15,13 +15,13 @@ namespace surrogate::tool {
 /// Exit status (see `surrogate check --help`).
 enum class Exit : int {
     success = 0,
-    not_passed = 1,  ///< it ran, and the result is not right
+    not_passed = 1,  ///< it ran, and the result is wrong
     bad_usage = 2,   ///< options, files, meshes
-    no_case = 3,     ///< no check case in the file, or a family this build does not have
-    stopped = 4      ///< ended early by a signal, after it wrote all that is needed to go on
+    no_case = 3,     ///< no check case in the file, or a family that this build does not have
+    stopped = 4      ///< ended by a signal after it wrote all data for --resume
 };
 
-/// The program ends with this status and text. Thrown by all ranks alike, or inside Job::agree().
+/// Ends the program with this status and text. Thrown by all ranks alike, or inside Job::agree().
 class Failure : public std::runtime_error {
 public:
     Failure(Exit status, const std::string& text) : std::runtime_error(text), status_(status) {}
@@ -36,18 +36,18 @@ private:
     throw Failure(Exit::bad_usage, text);
 }
 
-/// The ranks this program was started on: those of mpirun, or one where the build has no MPI. The
-/// only file of the program that knows MPI. All functions but rank(), size(), is_root(),
-/// exit_status(), require_communication() and abort() are collective.
+/// The ranks of this program: the ranks of mpirun, or one rank in a build without MPI. No other
+/// file of the program uses MPI. All functions except rank(), size(), is_root(), exit_status(),
+/// require_communication() and abort() are collective.
 ///
 /// An MPI call that fails on one rank, here or in the library, ends all ranks through abort(): the
-/// other ranks may wait in the call that failed, so no agreement is possible. Code that catches
-/// surrogate::Error passes it to exit_status() or require_communication() before anything else.
+/// other ranks may wait in the failed call, so no agreement is possible. Code that catches
+/// surrogate::Error must first pass it to exit_status() or require_communication().
 class Job {
 public:
-    /// Initialises MPI (threads: funneled) unless somebody did before.
+    /// Initializes MPI (threads: funneled) unless it is initialized.
     Job();
-    /// Finalises it if the constructor initialised it; contexts must be gone by then.
+    /// Finalizes MPI if the constructor initialized it. All contexts must be destroyed before.
     ~Job();
     Job(const Job&) = delete;
     Job& operator=(const Job&) = delete;
@@ -58,7 +58,7 @@ public:
 
     Context make_context(const Options& options = {}) const;
 
-    /// A context over the ranks that give the same `group`, in the order of ranks.
+    /// Creates a context over the ranks that pass the same `group`, in the order of ranks.
     Context make_group_context(int group, const Options& options = {}) const;
 
     void barrier() const;
@@ -66,11 +66,11 @@ public:
     int64_t max(int64_t value) const;
     int64_t sum(int64_t value) const;
 
-    /// The text of rank 0, on every rank.
+    /// Returns the text of rank 0 on all ranks.
     std::string broadcast(const std::string& text) const;
 
-    /// The n_byte bytes of every rank (any number, also 0) one after another on rank 0; empty
-    /// elsewhere.
+    /// Gathers the n_byte bytes of every rank (any number, also 0) on rank 0 in the order of ranks;
+    /// empty on other ranks.
     std::vector<std::byte> gather(const void* data, int64_t n_byte) const;
 
     template <class T>
@@ -81,12 +81,12 @@ public:
         return all;
     }
 
-    /// Bytes that rank 0 makes for each other rank, one rank after the other so that it holds those
-    /// of one; returns them there, "" on rank 0. If `make` throws, every rank throws Failure as in
-    /// agree().
+    /// Sends each rank the bytes that `make` returns for it on rank 0. They are created one rank
+    /// after the other, so that rank 0 has the bytes of only one rank in memory. Returns the bytes
+    /// of this rank, "" on rank 0. If `make` throws, every rank throws Failure as in agree().
     std::string scatter(const std::function<std::string(int rank)>& make) const;
 
-    /// Sends to_rank[r] to rank r; returns what every rank sent here, in the order of ranks.
+    /// Sends to_rank[r] to rank r. Returns the bytes from every rank, in the order of ranks.
     std::vector<std::vector<std::byte>> exchange(
         const std::vector<std::vector<std::byte>>& to_rank) const;
 
@@ -104,8 +104,8 @@ public:
     /// Ends all ranks through abort() if the error has status MPI or BROKEN; returns otherwise.
     void require_communication(const Error& error) const;
 
-    /// Prints "surrogate: rank r: <text>" to stderr and ends all ranks, for an error that other
-    /// ranks do not know of when no agreement is possible. Sends nothing and waits for no rank.
+    /// Prints "surrogate: rank r: <text>" to stderr and ends all ranks. For an error that other
+    /// ranks do not have if no agreement is possible. Does not communicate.
     [[noreturn]] void abort(const std::string& text) const;
 
 private:

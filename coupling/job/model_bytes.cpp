@@ -20,7 +20,7 @@ static_assert(std::endian::native == std::endian::little, "safetensors files are
 constexpr const char* metadata = "__metadata__";
 constexpr const char* card_key = "surrogate.card";
 
-/// The bytes of a tensor lie in the file.
+/// Checks that the bytes of a tensor are inside the file.
 bool has_frame(const json& entry, size_t n_byte) {
     if (!entry.is_object() || !entry.contains("data_offsets")) return false;
     const json& range = entry["data_offsets"];
@@ -106,7 +106,8 @@ void ModelBytes::set_card(const std::string& card) {
 json ModelBytes::card() const {
     if (!has_card()) throw Failure(Exit::bad_usage, "the file has no card");
     json card = json::parse(header_.at(metadata).at(card_key).get<std::string>(), nullptr, false);
-    if (!card.is_object()) throw Failure(Exit::bad_usage, "the card of the file is no JSON object");
+    if (!card.is_object())
+        throw Failure(Exit::bad_usage, "the card of the file is not a JSON object");
     return card;
 }
 
@@ -115,7 +116,7 @@ void ModelBytes::remove_check_case() {
     rename([](const std::string& name) { return name.starts_with("check/") ? "" : name; });
 }
 
-/// The remaining tensors move together: files have no gaps.
+/// Renames tensors. The remaining tensors are moved together, because files have no gaps.
 void ModelBytes::rename(const std::function<std::string(const std::string& name)>& new_name) {
     json header = {{metadata, header_.at(metadata)}};
     std::string data;

@@ -10,39 +10,40 @@
 
 namespace surrogate::tool {
 
-/// A safetensors file taken apart, to give it another card or a check case (page
-/// reference/model-file.md). Only its frame is checked here: what it holds is for the library to
-/// check, which loads the file before or the new one after.
+/// The parts of a safetensors file, for replacing its card or adding a check case (see
+/// reference/model-file.md). Checks only the structure of the file; the library checks its content
+/// when it loads the file before or the new file afterwards.
 class ModelBytes {
 public:
-    /// Throws Failure if the file cannot be read, or is no safetensors file.
+    /// Throws Failure if the file cannot be read or is not a safetensors file.
     static ModelBytes read(const std::string& path);
 
     bool has_card() const;
     bool has_check_case() const;
 
-    /// Replaces the card; checksums go, as they were of what is replaced.
+    /// Replaces the card and removes the checksums, which belong to the old content.
     void set_card(const std::string& card);
     nlohmann::json card() const;
 
-    /// Gives the card the checksums of all tensors, and the metadata that of the card; bytes() is
-    /// then final.
+    /// Adds the checksums of all tensors to the card, and the checksum of the card to the metadata.
+    /// bytes() is then final.
     void add_checksums();
     void remove_check_case();
 
-    /// Gives tensors the names that `new_name` returns; those with an empty one go.
+    /// Renames tensors to the names that `new_name` returns, and removes tensors with an empty new
+    /// name.
     void rename(const std::function<std::string(const std::string& name)>& new_name);
 
     bool has(const std::string& name) const;
-    /// The numbers of a tensor of type F32, F64, F16 or BF16, as single precision has them (F64 is
-    /// rounded, as the library does). Throws Failure for others, and if there is none.
+    /// Returns the numbers of a tensor of type F32, F64, F16 or BF16 in single precision (F64 is
+    /// rounded, as in the library). Throws Failure for other types, and for a missing tensor.
     std::vector<double> values(const std::string& name) const;
 
-    /// `type`: "F32" or "F64", of numbers in C order.
+    /// Adds a tensor. `type` is "F32" or "F64"; numbers are in C order.
     void add(const std::string& name, const std::string& type, const std::vector<int64_t>& shape,
              const void* data, size_t n_byte);
 
-    /// The whole file.
+    /// Returns the whole file.
     std::string bytes() const;
 
 private:

@@ -7,23 +7,23 @@
 
 namespace surrogate::tool {
 
-/// A value of the note of a training checkpoint and its key, "history[2][5]". Anybody may have
-/// written the note: functions throw Failure (bad_usage) with the key, the value and what is
-/// expected.
+/// Reads a value of the note of a training checkpoint and its key, such as "history[2][5]". The
+/// note is untrusted: functions throw Failure (bad_usage) with the key, the value and the expected
+/// value.
 class NoteReader {
 public:
-    /// The value must live as long.
+    /// The value must outlive the reader.
     NoteReader(const nlohmann::json& value, std::string key)
         : value_(&value), key_(std::move(key)) {}
 
     const nlohmann::json& value() const { return *value_; }
 
-    /// An entry of a list, or of an object, which must have it.
+    /// Returns an entry of a list or of an object. Throws if it is missing.
     NoteReader at(size_t index) const;
     NoteReader at(const std::string& key) const;
 
     int64_t whole(int64_t least, int64_t most) const;
-    /// A finite number; NaN where it is null.
+    /// Returns a finite number; NaN for null.
     double number() const;
     std::string text() const;
     void require(bool is_right, const std::string& expected) const;

@@ -26,7 +26,7 @@ std::string escape(uint32_t code, bool is_byte) {
     return text;
 }
 
-/// The text in pieces, each a character or its escape.
+/// Splits the text into pieces, each a character or its escape.
 template <class Take>
 void for_each_piece(std::string_view text, std::string_view kept, Take&& take) {
     while (!text.empty()) {
@@ -70,7 +70,7 @@ std::string visible(std::string_view text) {
 
 std::string one_line(std::string_view text, size_t longest) {
     std::string shown;
-    size_t cut = 0;  // where ".." still fits behind
+    size_t cut = 0;  // position at which ".." still fits
     bool is_cut = false;
     for_each_piece(text, "", [&](std::string_view piece) {
         is_cut = shown.size() + piece.size() > longest;

@@ -19,13 +19,13 @@ std::string full_name(const fs::path& path) {
     return fs::weakly_canonical(path, none).string();
 }
 
-/// The name itself, also if it is that of a link.
+/// Returns the name itself, also for a symbolic link.
 std::string entry_of(const fs::path& path) {
     const fs::path folder = path.parent_path();
     return full_name(folder.empty() ? "." : folder) + "/" + path.filename().string();
 }
 
-/// Files by what they are: by device and inode, or by their full name while they do not exist.
+/// Identifies files by device and inode, or by their full name if they do not exist.
 class KeptFiles {
 public:
     void add(const std::string& what, const std::string& path) {
@@ -36,7 +36,7 @@ public:
             missing_.try_emplace(full_name(path), InputFile{what, path});
     }
 
-    /// Returns null if `path` is none of them.
+    /// Returns null if `path` is none of the files.
     const InputFile* find(const std::string& path) const {
         const file::Identity identity = file::identity_of(path);
         return identity.exists ? at(there_, identity) : at(missing_, full_name(path));
@@ -86,8 +86,8 @@ void check_inputs(const OutputFile& output, const KeptFiles& kept) {
             refuse(output, name, file->what + " (" + file->path + ")");
 }
 
-/// `others`: entries of outputs before this one. Links to one file are not one output, because each
-/// is replaced itself.
+/// Checks against `others`, the entries of earlier outputs. Links to one file are different
+/// outputs, because each link is replaced itself.
 void check_others(const OutputFile& output, std::map<std::string, std::string>& others) {
     for (const std::string& name : names_of(output)) {
         const auto other = others.find(entry_of(name));
@@ -109,7 +109,7 @@ void check_earlier(const OutputFile& output) {
     if (output.earlier == Earlier::replaced) return;
     if (!is_link && output.earlier == Earlier::report) return;
     if (is_link && output.earlier == Earlier::report)
-        fail(quoted + " is a symbolic link, which is not written through; give the name of a file");
+        fail(quoted + " is a symbolic link, expected the name of a regular file");
     fail(quoted + " exists; " + output.remedy);
 }
 
@@ -121,7 +121,7 @@ void check_outputs(const std::vector<InputFile>& inputs, const std::vector<Outpu
     for (const InputFile& input : inputs) kept.add(input.what, input.path);
     std::map<std::string, std::string> others;
     for (const OutputFile& output : outputs) {
-        if (is_device(output.path)) continue;  // devices hold nothing that could be lost
+        if (is_device(output.path)) continue;  // devices have no content that could be lost
         check_inputs(output, kept);
         check_others(output, others);
     }

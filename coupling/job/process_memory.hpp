@@ -5,8 +5,8 @@
 
 namespace surrogate::tool {
 
-/// The most memory that this process has had at one time so far, in bytes: pages in RAM, with
-/// libraries and what MPI takes.
+/// Returns the largest resident memory of this process so far in bytes, including libraries and
+/// buffers of MPI.
 int64_t peak_memory();
 
 }  // namespace surrogate::tool

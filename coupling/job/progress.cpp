@@ -24,7 +24,7 @@ double now_s() {
 
 bool is_set(const char* name) {
     const char* value = std::getenv(name);
-    return value != nullptr && value[0] != '\0';  // as no-color.org asks
+    return value != nullptr && value[0] != '\0';  // convention of no-color.org
 }
 
 }  // namespace
@@ -59,7 +59,8 @@ std::string fitted(const std::vector<std::string>& parts, const std::vector<size
 }
 
 int columns_beside_bar() {
-    // "[", the bar, "] ", "100%", two spaces; the last column stays free: a full line may wrap.
+    // "[", the bar, "] ", "100%", two spaces. The last column stays free, because a full line may
+    // wrap.
     constexpr int around_bar = 9;
     return terminal_columns(STDERR_FILENO) - bar_width - around_bar - 1;
 }
@@ -78,7 +79,7 @@ std::string progress_bar(double share) {
 Progress::Progress(int n_stages, bool is_silent)
     : n_stages_(n_stages), is_silent_(is_silent), is_terminal_(can_redraw()), start_s_(now_s()) {}
 
-// After an error: the message starts on a clean line.
+// Starts a new line, so that an error message does not follow the bar.
 Progress::~Progress() {
     erase();
 }
@@ -101,7 +102,7 @@ void Progress::finish() {
 }
 
 void Progress::draw(const std::string& text) const {
-    // A little more than the share: 3 of 10 must not become 29 %.
+    // Adds a little to the fraction, so that 3 of 10 does not become 29 %.
     redraw(progress_bar((done_ + 1e-6) / std::max(1, n_stages_)),
            fitted({text}, {}, columns_beside_bar()));
 }

@@ -7,28 +7,28 @@
 
 namespace surrogate::tool {
 
-/// Standard error is a terminal that a bar can be drawn on; and one that shows colours (not with
-/// NO_COLOR).
+/// Returns true if standard error is a terminal on which a bar can be drawn; can_color()
+/// returns true if it shows colors (not with NO_COLOR).
 bool can_redraw();
 bool can_color();
 
-/// Returns the columns of a terminal; 80 where the descriptor does not say.
+/// Returns the columns of a terminal; 80 if the descriptor has no size.
 int terminal_columns(int descriptor);
 
-/// Returns the parts of a line, joined, in at most `columns` characters: leaves out the parts with
-/// the indices `droppable`, one after the other, until the line fits, and cuts the rest.
+/// Returns the parts of a line, joined, in at most `columns` characters. Omits the parts with the
+/// indices `droppable`, one after the other, until the line fits, and shortens the rest.
 std::string fitted(const std::vector<std::string>& parts, const std::vector<size_t>& droppable,
                    int columns);
 
-/// The columns that a line beside a progress bar may have on this terminal.
+/// Returns the columns available beside a progress bar on this terminal.
 int columns_beside_bar();
 
-/// "[####....]  42%  ", of 0 .. 1.
+/// Returns "[####....]  42%  " for a fraction in 0 .. 1.
 std::string progress_bar(double share);
 
-/// Tells a person how far a verb is, on stderr: on a terminal one line with a bar that is drawn
-/// again, elsewhere (a log) one plain line a stage. Silent if asked to be. Colours only on a
-/// terminal and without NO_COLOR.
+/// Prints the progress of a command to stderr: on a terminal one line with a bar that is redrawn,
+/// elsewhere (a log) one plain line per stage. Prints nothing with `is_silent`. Uses colors only on
+/// a terminal without NO_COLOR.
 class Progress {
 public:
     /// is_silent: on all ranks but one, and with --quiet.
@@ -37,13 +37,13 @@ public:
     Progress(const Progress&) = delete;
     Progress& operator=(const Progress&) = delete;
 
-    /// The next of the n_stages begins: "reading the mesh".
+    /// Starts the next of the n_stages, for example "reading the mesh".
     void stage(const std::string& text);
 
-    /// All stages are done: the bar goes away, the log gets the time.
+    /// Ends the last stage: erases the bar, prints the time to a log.
     void finish();
 
-    /// Takes the bar away until the next stage, so that something else can be printed.
+    /// Erases the bar until the next stage, so that other text can be printed.
     void erase() const;
 
 private:

@@ -14,7 +14,7 @@ namespace {
 
 constexpr size_t piece_bytes = size_t{1} << 20;
 
-/// Appends what is left of a file; false if that fails or the text grows beyond `most` bytes.
+/// Appends the rest of a file. Returns false if that fails or the text exceeds `most` bytes.
 bool append_all(int descriptor, uint64_t most, std::string* text) {
     while (true) {
         const size_t begin = text->size();
@@ -39,7 +39,7 @@ const char* kind_of(std::filesystem::file_type type) {
 
 std::optional<std::string> read_text(const std::string& path, uint64_t most) {
     if (path.find('\0') != std::string::npos) return {};
-    // O_NONBLOCK: opening a pipe would wait for a writer.
+    // O_NONBLOCK: opening a pipe could block.
     const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (descriptor < 0) return {};
     struct stat found = {};
@@ -47,7 +47,7 @@ std::optional<std::string> read_text(const std::string& path, uint64_t most) {
     std::string text;
     bool is_good = is_regular && static_cast<uint64_t>(found.st_size) <= most;
     try {
-        // The size is a hint: files of /proc have none.
+        // The size is a hint, because files of /proc have none.
         if (is_good) text.reserve(static_cast<size_t>(found.st_size) + piece_bytes);
         is_good = is_good && append_all(descriptor, most, &text);
     } catch (...) {

@@ -7,9 +7,8 @@
 
 namespace surrogate::tool {
 
-/// Writes a safetensors file with one tensor, row-major: float32, or float64 if `is_double`; whole
-/// or not at all.
-/// Throws file::Error if the file cannot be written.
+/// Writes a safetensors file with one tensor atomically, row-major: float32, or float64 if
+/// `is_double`. Throws file::Error if the file cannot be written.
 void write_tensor_file(const std::string& path, const std::string& name,
                        const std::vector<int64_t>& shape, const std::vector<double>& values,
                        bool is_double);

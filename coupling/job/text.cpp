@@ -14,7 +14,7 @@ namespace surrogate::tool {
 
 namespace {
 
-/// Single-character edits between two words, letter case aside.
+/// Returns the number of single-character edits between two words, ignoring case.
 size_t edits_between(const std::string& a, const std::string& b) {
     const auto lower = [](char c) { return std::tolower(static_cast<unsigned char>(c)); };
     std::vector<size_t> row(b.size() + 1);
@@ -38,7 +38,7 @@ std::string near_word(const std::string& word, const std::vector<std::string>& k
         200;  // words come from files: the work is the product of the lengths
     if (word.size() > longest) return "";
     std::string best;
-    size_t fewest = word.size() / 3 + 2;  // more edits than that are another word
+    size_t fewest = word.size() / 3 + 2;  // more edits mean another word
     for (const std::string& candidate : known) {
         if (candidate.size() > longest) continue;
         if (const size_t edits = edits_between(word, candidate); edits < fewest) {
@@ -50,7 +50,7 @@ std::string near_word(const std::string& word, const std::vector<std::string>& k
 }
 
 std::string number(double value) {
-    if (std::isnan(value)) return "nan";  // its sign says nothing
+    if (std::isnan(value)) return "nan";  // without its sign
     char text[32];
     std::snprintf(text, sizeof text, "%.3g", value);
     return text;
@@ -104,7 +104,7 @@ std::string table(const std::vector<std::vector<std::string>>& rows) {
 std::pair<std::string, std::string> parse_map(const std::string& text) {
     const size_t equals = text.find('=');
     if (equals == std::string::npos || equals == 0 || equals + 1 == text.size())
-        fail("--map is '" + text + "'; it has the form FIELD=ARRAY");
+        fail("--map is '" + text + "', expected FIELD=ARRAY");
     return {text.substr(0, equals), text.substr(equals + 1)};
 }
 

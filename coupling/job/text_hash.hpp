@@ -7,10 +7,10 @@
 
 namespace surrogate::tool {
 
-/// A hash as cards and reports hold it: 16 lower-case hex digits.
+/// Returns a hash in the format of cards and reports: 16 lower-case hex digits.
 std::string hex(uint64_t hash);
 
-/// XXH3-64 of bytes, seed 0: the checksum of cards.
+/// Returns XXH3-64 of bytes, seed 0: the checksum of cards.
 std::string text_hash(std::string_view bytes);
 
 }  // namespace surrogate::tool

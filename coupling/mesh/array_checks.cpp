@@ -70,7 +70,7 @@ std::string strings_problem(MeshParser& parser, vtkXMLDataElement* array, vtkIdT
     }
     if (n_found >= least && n_found <= most) return "";
     return "holds " + std::to_string(n_found) + " strings; " + std::to_string(least) + " to " +
-           std::to_string(most) + " are wanted";
+           std::to_string(most) + " are expected";
 }
 
 }  // namespace surrogate::vtk

@@ -38,8 +38,8 @@ public:
         return longest;
     }
 
-    /// The n smallest first. Which they are does not depend on how they are found: no two keys are
-    /// equal.
+    /// Moves the n smallest rows to the front. The result does not depend on the algorithm, because
+    /// no two keys are equal.
     void split(std::span<int64_t> rows, size_t n) const {
         const size_t axis = longest_axis(rows);
         std::nth_element(rows.begin(), rows.begin() + static_cast<std::ptrdiff_t>(n), rows.end(),
@@ -63,7 +63,7 @@ std::vector<std::vector<int64_t>> bisect(const std::vector<double>& x, int n_par
     std::vector<int64_t> all(x.size() / 3);
     std::iota(all.begin(), all.end(), 0);
     std::vector<std::vector<int64_t>> parts;
-    // A range of rows for n parts; the left half of those on the stack comes first.
+    // A range of rows for n parts. On the stack, the left half of a range is above its right half.
     struct Range {
         std::span<int64_t> rows;
         int n;

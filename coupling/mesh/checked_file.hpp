@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// VTK's readers with checks, as templates over them: see checked_readers.hpp. An override throws
-// where VTK would go on.
+// Checks for VTK's readers, as class templates over the readers; see checked_readers.hpp. An
+// override throws where VTK would continue.
 
 #include <sys/stat.h>
 #include <vtkAbstractArray.h>
@@ -28,7 +28,7 @@
 
 namespace surrogate::vtk {
 
-/// Common part of all readers: the parser, and failures that name the file.
+/// Common part of all readers: the parser, and errors that name the file.
 template <class Reader>
 class Checked : public Reader {
 protected:
@@ -41,7 +41,7 @@ protected:
                     "cannot read the mesh '" + std::string(this->FileName) + "': " + text);
     }
 
-    /// The one of make_parser(), or null.
+    /// Returns the parser that make_parser() created, or null.
     MeshParser* parser() { return static_cast<MeshParser*>(this->XMLParser); }
 
     int64_t file_bytes() const {
@@ -55,7 +55,7 @@ protected:
         this->XMLParser = made;
     }
 
-    /// Pieces may overlap and yet leave gaps, where VTK leaves what was in the memory.
+    /// Pieces may overlap and still leave gaps, in which VTK leaves uninitialized memory.
     void SetupOutputData() override {
         Reader::SetupOutputData();
         auto* grid = vtkDataSet::SafeDownCast(this->GetCurrentOutput());
@@ -83,7 +83,7 @@ protected:
     }
 };
 
-/// A file with data.
+/// Checks a file with data.
 template <class Reader>
 class CheckedFile : public Checked<Reader> {
 public:
@@ -93,18 +93,19 @@ public:
         return reader;
     }
 
-    /// Asked for pieces. VTK would look for the first element here, however far away.
+    /// Called for pieces. VTK would search for the first element here, at any distance.
     int CanReadFile(const char* path) override {
         struct stat found = {};
         if (::stat(path, &found) != 0) return 0;
-        if (!S_ISREG(found.st_mode)) this->fail("it is no regular file");
+        if (!S_ISREG(found.st_mode)) this->fail("it is not a regular file");
         return 1;
     }
 
 protected:
     void CreateXMLParser() override { this->make_parser(FileRole::data); }
 
-    /// Checks one file: in a mesh of several, a corner out of range could be a point of another.
+    /// Checks a single file. In a mesh of several pieces, a corner out of range could be a point of
+    /// another piece.
     void ReadXMLData() override {
         Reader::ReadXMLData();
         if (this->DataError != 0) this->fail("VTK says: " + ReadErrors::text());
@@ -121,7 +122,7 @@ protected:
         return Reader::ReadArrayForCells(element, array);
     }
 
-    /// The one way by which data come into arrays.
+    /// Checks every transfer of data into arrays, all of which use this function.
     int ReadArrayValues(vtkXMLDataElement* element, vtkIdType to, vtkAbstractArray* array,
                         vtkIdType from, vtkIdType n,
                         vtkXMLReader::FieldType type = vtkXMLReader::OTHER) override {
@@ -159,7 +160,7 @@ private:
                        " is not in the first piece; all pieces have the same arrays");
     }
 
-    /// Nothing if there is no problem.
+    /// Throws if `problem` is not empty.
     void fail_for(vtkXMLDataElement* element, const std::string& problem) {
         if (!problem.empty()) this->fail(name_of(element) + " " + problem);
     }

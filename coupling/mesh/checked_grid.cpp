@@ -12,7 +12,7 @@ namespace surrogate::vtk {
 
 namespace {
 
-/// As VTK converts it to its own ids.
+/// Converts a value as VTK converts it to its ids.
 vtkIdType id_in(vtkDataArray* array, vtkIdType row) {
     const double value = array->GetComponent(row, 0);
     constexpr double most = 9e18;
@@ -37,7 +37,7 @@ int CheckedGrid::ReadPieceData() {
     return vtkXMLUnstructuredGridReader::ReadPieceData();
 }
 
-/// Null if there is none of this name.
+/// Returns null if there is no array of this name.
 vtkSmartPointer<vtkDataArray> CheckedGrid::read(vtkXMLDataElement* list, const char* name,
                                                 vtkIdType n) {
     vtkXMLDataElement* element = list == nullptr ? nullptr : FindDataArrayWithName(list, name);
@@ -57,7 +57,7 @@ void CheckedGrid::check_faces(vtkIdType n_cells) {
     if (FindDataArrayWithName(CellElements[Piece], "faces") == nullptr) return;
     const auto ends = read(CellElements[Piece], "faceoffsets", n_cells);
     if (ends == nullptr) return;
-    vtkIdType length = -1;  // the last that is not negative, as VTK takes it
+    vtkIdType length = -1;  // the last value that is not negative, which VTK uses
     for (vtkIdType cell = n_cells; cell-- > 0 && length < 0;) length = id_in(ends, cell);
     if (length <= 0) return;  // VTK reads no faces
     const auto values = read(CellElements[Piece], "faces", length);

@@ -9,8 +9,8 @@
 
 namespace surrogate::vtk {
 
-/// VTK follows the faces of polyhedra, and turns the corners of old hexahedra of higher order,
-/// without looking at numbers; so these are read and looked at first.
+/// Reader of unstructured grids that checks two arrays before VTK uses them: VTK follows the faces
+/// of polyhedra and reorders the corners of old higher-order hexahedra without checking indices.
 class CheckedGrid : public CheckedFile<vtkXMLUnstructuredGridReader> {
 public:
     static CheckedGrid* New();
@@ -24,8 +24,9 @@ private:
     void check_orders(vtkIdType n_cells);
 };
 
-/// VTK 9.1 appends the places of a piece's faces to those it has, also where the pieces before, or
-/// this one, have no polyhedra: then they are places of other cells.
+/// Reader of summaries of unstructured grids. VTK 9.1 appends face offsets of a piece to the
+/// existing offsets even if the earlier pieces, or this piece, have no polyhedra; the offsets then
+/// belong to other cells.
 class CheckedGridSummary : public CheckedSummary<vtkXMLPUnstructuredGridReader, CheckedGrid> {
 public:
     static CheckedGridSummary* New();

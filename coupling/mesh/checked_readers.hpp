@@ -9,11 +9,11 @@ class vtkXMLReader;
 
 namespace surrogate::vtk {
 
-/// VTK's reader for the kind of file, with checks where it would trust the file: the elements
-/// (MeshHead), the sizes of compressed blocks, each copy into an array, and faces of polyhedra;
-/// the same for the pieces of a parallel file. What is wrong is thrown as Error(BAD_FILE) out of
-/// Update(), before VTK goes on with it (its own error messages use pointers that may be null);
-/// the reader must not be used after that.
+/// Creates VTK's reader for the kind of file, with checks of data that VTK would use unchecked: the
+/// elements (MeshHead), the sizes of compressed blocks, each copy into an array, and faces of
+/// polyhedra; also for the pieces of a parallel file. An error is thrown as Error(BAD_FILE) from
+/// Update(), before VTK continues (its own error messages use pointers that may be null). The
+/// reader must not be used afterwards.
 vtkSmartPointer<vtkXMLReader> make_checked_reader(const MeshName& name);
 
 }  // namespace surrogate::vtk

@@ -8,7 +8,7 @@
 
 namespace surrogate::vtk {
 
-/// A file that names pieces.
+/// Checks a file that names pieces.
 template <class Reader, class PieceReader>
 class CheckedSummary : public Checked<Reader> {
 public:
@@ -22,7 +22,7 @@ protected:
     void CreateXMLParser() override { this->make_parser(FileRole::summary); }
     vtkXMLDataReader* CreatePieceReader() override { return PieceReader::New(); }
 
-    /// The piece is read here, so that VTK finds it read: what it copies is there.
+    /// Reads and checks the piece first. VTK then finds it read, and copies existing data.
     int ReadPieceData() override {
         vtkXMLDataReader* piece = this->PieceReaders[this->Piece];
         const std::string name = "piece " + std::to_string(this->Piece);
@@ -61,7 +61,7 @@ private:
                 this->fail(name + " is smaller than the Extent that is given for it");
     }
 
-    /// VTK copies as many values as the summary says, and copies them as bytes.
+    /// Checks an array, because VTK copies as many values as the summary states, and copies bytes.
     void check_copy(vtkAbstractArray* in, vtkAbstractArray* out) {
         if (in == nullptr || out == nullptr) return;
         if (in->GetNumberOfComponents() == out->GetNumberOfComponents() &&

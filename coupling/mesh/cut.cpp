@@ -21,7 +21,7 @@ namespace surrogate::vtk {
 
 namespace {
 
-/// The lists of cells of a mesh, in the order in which it counts them.
+/// Returns the lists of cells of a mesh, in the order of its cell numbers.
 std::vector<vtkCellArray*> lists_of(vtkDataSet* mesh) {
     if (auto* surface = vtkPolyData::SafeDownCast(mesh))
         return {surface->GetVerts(), surface->GetLines(), surface->GetPolys(),
@@ -42,7 +42,7 @@ void for_each_cell(vtkDataSet* mesh, const Use& use) {
         }
 }
 
-/// [cells][3] means of the corners; 0 of a cell without corners.
+/// Returns the means of the corners, [cells][3]; 0 for a cell without corners.
 std::vector<double> centers_of(vtkDataSet* mesh) {
     std::vector<double> centers(3 * static_cast<size_t>(mesh->GetNumberOfCells()));
     for_each_cell(mesh, [&](int64_t cell, std::span<const vtkIdType> corners) {
@@ -57,7 +57,7 @@ std::vector<double> centers_of(vtkDataSet* mesh) {
     return centers;
 }
 
-/// Calls use(corners) for each of some cells, which ascend.
+/// Calls use(corners) for each of the given cells, which are ascending.
 template <class Use>
 void for_cells(vtkDataSet* mesh, const std::vector<int64_t>& cells, const Use& use) {
     auto next = cells.begin();
@@ -74,7 +74,7 @@ void for_cells(vtkDataSet* mesh, const std::vector<int64_t>& cells, const Use& u
     }
 }
 
-/// Points that no cell has, ascending.
+/// Returns the points that no cell uses, ascending.
 std::vector<int64_t> lone_points_of(vtkDataSet* mesh) {
     std::vector<char> has_cell(static_cast<size_t>(mesh->GetNumberOfPoints()));
     for_each_cell(mesh, [&](int64_t, std::span<const vtkIdType> corners) {
@@ -106,7 +106,7 @@ void copy_rows(vtkDataSetAttributes* from, vtkDataSetAttributes* to,
         source->SetId(i, rows[static_cast<size_t>(i)]);
         target->SetId(i, i);
     }
-    to->CopyAllOn();  // global ids too
+    to->CopyAllOn();  // includes global ids
     to->CopyAllocate(from, n);
     to->CopyData(from, source, target);
     for (int i = 0; i < to->GetNumberOfArrays(); ++i) to->GetAbstractArray(i)->SetNumberOfTuples(n);
@@ -121,8 +121,8 @@ vtkSmartPointer<vtkPoints> copy_points(vtkPointSet* whole, const std::vector<int
     return points;
 }
 
-/// Corner numbers of the part in place of those of the whole. A polyhedron lists its faces instead,
-/// each as its number of corners and the corners.
+/// Replaces corner numbers of the whole mesh by corner numbers of the part. A polyhedron lists its
+/// faces instead, each as its number of corners and the corners.
 void renumber(vtkIdList* ids, bool is_faces, const std::vector<int64_t>& part_of_whole) {
     const auto part = [&](vtkIdType id) { return part_of_whole[static_cast<size_t>(id)]; };
     if (!is_faces) {
@@ -150,7 +150,7 @@ void copy_cells(vtkUnstructuredGrid* whole, const std::vector<int64_t>& cells,
     }
 }
 
-/// Each cell into the list it comes from, whatever its number of corners.
+/// Copies each cell into the list that it came from, independent of its number of corners.
 void copy_cells(vtkPolyData* whole, const std::vector<int64_t>& cells,
                 const std::vector<int64_t>& part_of_whole, vtkPolyData* part) {
     std::array<vtkSmartPointer<vtkCellArray>, 4> lists;
@@ -182,7 +182,7 @@ Cut::Cut(vtkDataSet* whole, int n_parts)
       lone_points_(deal_lone_points(whole, n_parts)),
       part_of_whole_(static_cast<size_t>(whole->GetNumberOfPoints()), -1) {}
 
-/// Those of its cells and its share of those without; ascending.
+/// Returns the points of the part's cells and its part of the points without cells, ascending.
 std::vector<int64_t> Cut::points_of(int number) {
     const auto part = static_cast<size_t>(number);
     std::vector<int64_t> rows = lone_points_[part];

@@ -9,7 +9,7 @@ namespace surrogate::tool {
 
 namespace {
 
-/// The ports of the card's fields, which are their channels.
+/// Returns the ports of the card's fields, which are the channels of the ports.
 std::vector<surrogate_port_info> ports_of_fields(const Model& model, bool is_output) {
     std::vector<surrogate_port_info> list;
     for (const surrogate_port_info& port : model.ports())
@@ -20,7 +20,7 @@ std::vector<surrogate_port_info> ports_of_fields(const Model& model, bool is_out
 
 void require_input(const surrogate_field_info& field, const surrogate_port_info& port) {
     const char* reason = nullptr;
-    if (port.kind == SURROGATE_INTEGER) reason = "takes integers, such as the tokens of a text";
+    if (port.kind == SURROGATE_INTEGER) reason = "has integers, such as the tokens of a text";
     if (port.location == SURROGATE_ON_CLOUDS) reason = "is one number for all points";
     if (!reason) return;
     throw Failure(Exit::bad_usage, std::string("the model's input '") + field.name + "' " + reason +
@@ -37,10 +37,11 @@ OutputPlaces output_places(const Model& model) {
     OutputPlaces places;
     for (size_t i = 0; i < outputs.size(); ++i) {
         if (out[i].location == SURROGATE_ON_NODES)
-            throw Failure(Exit::bad_usage,
-                          std::string("the model predicts '") + outputs[i].name +
-                              "' at nodes that it makes of the points, which have no place in a "
-                              "mesh. Call it through the library (surrogate_plan_bind_output)");
+            throw Failure(
+                Exit::bad_usage,
+                std::string("the model predicts '") + outputs[i].name +
+                    "' at nodes that it creates from the points; a mesh cannot hold them. Call the "
+                    "model through the library (surrogate_plan_bind_output)");
         const bool is_of_all = out[i].location == SURROGATE_ON_CLOUDS;
         (is_of_all ? places.of_all : places.at_points).push_back(outputs[i]);
     }

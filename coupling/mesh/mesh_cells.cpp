@@ -22,7 +22,7 @@ namespace surrogate::vtk {
 
 namespace {
 
-constexpr int largest_order = 10;  // vtkLagrangeInterpolation keeps that many coefficients
+constexpr int largest_order = 10;  // vtkLagrangeInterpolation has that many coefficients
 
 constexpr int any = -1, unknown = -2;
 
@@ -40,7 +40,7 @@ bool has_any_corners(int type) {
     }
 }
 
-/// Corners of each type of cell, as VTK knows it.
+/// Returns the number of corners of each type of cell in VTK.
 const std::array<int, 256>& corners_of_types() {
     static const std::array<int, 256> corners = [] {
         std::array<int, 256> list{};
@@ -64,7 +64,7 @@ public:
                                             std::to_string(cell) + " " + text);
     }
 
-    /// The first cell of the array is cell `first` of the mesh.
+    /// Checks corners. The first cell of the array is cell `first` of the mesh.
     void corners(vtkCellArray* cells, vtkIdType first) const {
         if (cells == nullptr || cells->GetNumberOfCells() == 0) return;
         if (cells->IsStorage64Bit())
@@ -82,7 +82,7 @@ public:
             const int type = types->GetValue(cell);
             const int wanted = corners_of_types()[static_cast<size_t>(type)];
             if (wanted == unknown)
-                fail(cell, "has the type " + std::to_string(type) + ", which VTK does not know");
+                fail(cell, "has the type " + std::to_string(type) + ", which VTK does not support");
             const vtkIdType found = grid->GetCells()->GetCellSize(cell);
             if (wanted != any && found != wanted)
                 fail(cell, "has the type " + std::to_string(type) + " of " +
@@ -139,7 +139,7 @@ void check_cells(const std::string& path, vtkDataSet* mesh) {
     }
     auto* surface = vtkPolyData::SafeDownCast(mesh);
     if (surface == nullptr) return;
-    vtkIdType first = 0;  // vtkPolyData counts its cells in this order
+    vtkIdType first = 0;  // the order of cell numbers in vtkPolyData
     for (vtkCellArray* cells :
          {surface->GetVerts(), surface->GetLines(), surface->GetPolys(), surface->GetStrips()}) {
         check.corners(cells, first);
@@ -190,7 +190,7 @@ std::string order_problem(int type, vtkIdType n_corners, vtkDataArray* degrees, 
         "has the type " + std::to_string(type) + " and " + std::to_string(n_corners) + " corners";
     if (degrees != nullptr) {
         if (degrees->GetNumberOfComponents() != 3)
-            return found + ", and HigherOrderDegrees has not 3 components";
+            return found + ", and HigherOrderDegrees does not have 3 components";
         std::array<vtkIdType, 3> order{};
         for (int axis = 0; axis < 3; ++axis) {
             const double degree = degrees->GetComponent(cell, axis);
@@ -199,14 +199,14 @@ std::string order_problem(int type, vtkIdType n_corners, vtkDataArray* degrees, 
             order[static_cast<size_t>(axis)] = static_cast<vtkIdType>(degree);
         }
         if (corners(order[0], order[1], order[2]) == n_corners) return "";
-        return found + ", not those of its HigherOrderDegrees";
+        return found + ", which differ from its HigherOrderDegrees";
     }
     const bool has_bubble = (corners(1, 1, 1) == 3 && n_corners == 7) ||
                             (corners(2, 2, 2) == 10 && n_corners == 15) ||
                             (corners(2, 2, 2) == 18 && n_corners == 21);
     for (vtkIdType k = 1; k <= largest_order; ++k)
         if (corners(k, k, k) == n_corners || has_bubble) return "";
-    return found + ", which are those of no order up to " + std::to_string(largest_order);
+    return found + ", which match no order up to " + std::to_string(largest_order);
 }
 
 }  // namespace surrogate::vtk

@@ -32,7 +32,7 @@ std::string list_of(const std::vector<ArrayInfo>& arrays) {
     return text;
 }
 
-/// "; did you mean 'mobility'?" or ""
+/// Returns a text such as "; did you mean 'mobility'?", or "".
 std::string near_miss(const std::string& name, const std::vector<ArrayInfo>& arrays) {
     std::vector<std::string> known;
     for (const ArrayInfo& array : arrays) known.push_back(array.name);
@@ -48,10 +48,11 @@ std::optional<std::string> mapped(const FieldRequest& request, const std::string
 
 struct Found {
     ArrayInfo array;
-    int component;  ///< -1: none asked for
+    int component;  ///< -1: not requested
 };
 
-/// The array called `name`, "array:component" or "array.xy"; a whole name wins, then a letter.
+/// Returns the array named `name`, "array:component" or "array.xy". A whole name has priority, then
+/// a letter.
 std::optional<Found> find(const std::vector<ArrayInfo>& arrays, const std::string& name) {
     const auto by_name = [&](const std::string& wanted) {
         return std::find_if(arrays.begin(), arrays.end(),
@@ -89,8 +90,8 @@ bool has_all(const FieldRequest& request, const std::vector<ArrayInfo>& arrays,
     });
 }
 
-/// Location of the evaluation; if neither has all arrays, the requested one or the points, so that
-/// the error names it.
+/// Returns the location of the evaluation. If neither location has all arrays, returns the
+/// requested location or the points, so that the error names it.
 int choose_location(const FieldRequest& request, const MeshArrays& arrays,
                     const std::vector<surrogate_field_info>& inputs, bool& other_would_do) {
     const bool at_points = has_all(request, arrays.at_points, inputs);
@@ -101,7 +102,7 @@ int choose_location(const FieldRequest& request, const MeshArrays& arrays,
     return at_cells && !at_points ? SURROGATE_CELL : SURROGATE_POINT;
 }
 
-/// Returns whether coordinates come from arrays of the mesh; see plan_fields().
+/// Returns true if coordinates are read from arrays of the mesh; see plan_fields().
 bool reads_coordinates(const FieldRequest& request,
                        const std::vector<surrogate_field_info>& inputs) {
     return std::ranges::any_of(inputs, [&](const surrogate_field_info& info) {
@@ -151,7 +152,7 @@ void check_unit(const FieldRequest& request, const surrogate_field_info& field,
         return;
     fail("array '" + array.name + "' of '" + request.mesh + "' is in '" + array.unit +
          "', the model's field '" + field.name + "' in '" + wanted +
-         "'; convert the array, or say --ignore-units if both mean the same");
+         "'; convert the array, or use --ignore-units if both units are equal");
 }
 
 FieldSource find_source(const FieldRequest& request, const MeshArrays& arrays, int location,

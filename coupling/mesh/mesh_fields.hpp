@@ -10,13 +10,13 @@
 
 namespace surrogate::tool {
 
-/// The arrays of a mesh, by place.
+/// The arrays of a mesh, by location.
 struct MeshArrays {
     std::vector<vtk::ArrayInfo> at_points, at_cells;
     bool has_float_coordinates = false;
 
     const std::vector<vtk::ArrayInfo>& at(int location) const;
-    /// As bytes for another rank, and back.
+    /// Serializes the lists for another rank; unpacked() restores them.
     std::string packed() const;
     static MeshArrays unpacked(const std::string& text);
 };
@@ -28,35 +28,36 @@ struct FieldSource {
     int component = 0;
 };
 
-/// Which arrays feed the model, where it is evaluated, and how its outputs are called.
+/// The arrays for the inputs of a model, the location of its evaluation, and the names of its
+/// outputs.
 struct FieldPlan {
     int location = 0;             ///< SURROGATE_POINT or SURROGATE_CELL
-    bool other_would_do = false;  ///< the arrays are at both
+    bool other_would_do = false;  ///< the arrays exist at both locations
     std::vector<FieldSource> inputs;
-    /// Source of coordinates, if not the mesh: a source for each coordinate of the card.
+    /// Sources of the coordinates of the card, if they are not taken from the mesh.
     std::vector<FieldSource> coordinates;
-    std::vector<std::pair<surrogate_field_info, std::string>> outputs;  ///< and array names
-    bool is_float = false;  ///< type of the outputs: float if every input is
+    std::vector<std::pair<surrogate_field_info, std::string>> outputs;  ///< fields and array names
+    bool is_float = false;  ///< type of the outputs: float if every input is float
 };
 
 struct FieldRequest {
-    std::string mesh;  ///< its name, for messages
+    std::string mesh;  ///< name of the mesh, for messages
     /// field -> array, array:component or array.x
     std::vector<std::pair<std::string, std::string>> maps;
     std::string at;  ///< points, cells or ""
     bool ignore_units = false;
 };
 
-/// Throws Failure (bad_usage) that names the model's fields if a map is for another. Local and the
-/// same on every rank, as the next.
+/// Throws Failure (bad_usage) with the model's fields if a map is for an unknown field. Local; the
+/// result is the same on all ranks, as for plan_fields().
 void check_maps(const std::vector<std::pair<std::string, std::string>>& maps,
                 const std::vector<surrogate_field_info>& inputs,
                 const std::vector<surrogate_field_info>& outputs);
 
-/// Coordinates are arrays of their names, or as mapped, if the model has more than the three of a
-/// mesh or a map names one of them.
-/// Throws Failure (bad_usage) that names the arrays found, near misses and what would help: missing
-/// array, wrong number of components, other unit. Maps and place (at) have been checked.
+/// Plans the fields. Coordinates come from arrays of their names, or from mapped arrays, if the
+/// model has more than the three coordinates of a mesh or a map names a coordinate. Throws Failure
+/// (bad_usage) for a missing array, a wrong number of components or a different unit, with the
+/// arrays found, near misses and a remedy. Maps and location (`at`) must have been checked.
 FieldPlan plan_fields(const FieldRequest& request, const MeshArrays& arrays,
                       const std::vector<surrogate_field_info>& inputs,
                       const std::vector<surrogate_field_info>& outputs);

@@ -35,7 +35,7 @@ namespace surrogate::vtk {
 
 namespace {
 
-/// Rows whose vtkGhostType has one of the bits.
+/// Returns 1 for rows whose vtkGhostType has one of the bits.
 std::vector<uint8_t> marked(vtkDataSet* grid, int location, int bits) {
     std::vector<uint8_t> result(
         static_cast<size_t>(attributes_of(grid, location)->GetNumberOfTuples()));
@@ -61,7 +61,7 @@ vtkSmartPointer<vtkDataArray> make_array(const ArrayInfo& info, const std::vecto
     return array;
 }
 
-/// A reader may bring more than asked for.
+/// Crops the grid, because a reader may return more than was requested.
 template <class Grid>
 void crop(Grid* grid, const Extent& own) {
     if (own[0] <= own[1] && !std::equal(own.begin(), own.end(), grid->GetExtent()))
@@ -151,7 +151,8 @@ void MeshFile::read_cells(const std::string& path, int rank, int size) {
             reader->Update();
     });
     grid_ = vtkDataSet::SafeDownCast(reader->GetOutputDataObject(0));
-    if (name_.is_parallel) check_cells(path, grid_);  // of a single file: done by its reader
+    if (name_.is_parallel)
+        check_cells(path, grid_);  // the reader of a single file has checked its cells
     if (size > 1 && !deals_pieces) {
         take_part(Cut(grid_, size).part(rank));
         return;

@@ -19,12 +19,12 @@ namespace {
 
 struct Parsed {
     std::vector<std::pair<std::string, std::string>> names;
-    bool is_collection = false;  // the file says it is a series
-    std::string fault;           // of the XML, "": none
+    bool is_collection = false;  // the file states that it is a series
+    std::string fault;           // error of the XML; "": none
 };
 
-// The parser of VTK's own readers, so that a name is what they take it for. It calls for each
-// element and keeps no tree: depth does not matter.
+// Uses the parser of VTK's readers, so that names are interpreted in the same manner. It calls back
+// for each element and keeps no tree, so any depth is allowed.
 // clang-format off
 class Names : public vtkXMLParser {
 public:
@@ -59,11 +59,11 @@ private:
 // clang-format on
 vtkStandardNewMacro(Names);
 
-/// Reads the attribute's values, names of files, with those of the second one. Relative names are
-/// those of the file's folder.
+/// Reads the values of an attribute, which are names of files, with the values of a second
+/// attribute. Relative names refer to the file's folder.
 Parsed names_in(const std::string& path, const char* element, const char* attribute,
                 const char* second) {
-    if (!has_bounded_xml(path)) return {{}, false, "its XML is not that of a series"};
+    if (!has_bounded_xml(path)) return {{}, false, "its XML is not a series"};
     std::ifstream file(path, std::ios::binary);
     const vtkNew<Names> names;
     names->element = element;
@@ -102,7 +102,7 @@ std::vector<std::pair<std::string, std::string>> entries_of_series(const std::st
     if (!parsed.is_collection)
         throw Error(SURROGATE_BAD_FILE,
                     "'" + path +
-                        "' is no series: expected <VTKFile type=\"Collection\"> with a "
+                        "' is not a series: expected <VTKFile type=\"Collection\"> with a "
                         "<Collection> in it");
     return std::move(parsed.names);
 }

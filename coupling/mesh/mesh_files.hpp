@@ -7,13 +7,13 @@
 
 namespace surrogate::vtk {
 
-/// The files that reading a mesh touches: the file itself, then the pieces that a parallel one
-/// names. Only names are read, and none has to exist; of a file that is no XML those before the
-/// fault. Throws NOT_SUPPORTED for a name that is no mesh.
+/// Returns the files that reading a mesh opens: the file itself, then the pieces of a parallel
+/// file. Reads only names; the pieces need not exist. For a file with invalid XML, returns the
+/// names before the error. Throws NOT_SUPPORTED for a name that is not a mesh name.
 std::vector<std::string> files_of_mesh(const std::string& path);
 
-/// Returns what a series (.pvd) names: files, as files_of_mesh() does, and the texts of their
-/// times, "" where there is none. Throws BAD_FILE for a file that is no series or is cut off.
+/// Returns the entries of a series (.pvd): files, as files_of_mesh(), and the texts of their times,
+/// "" without one. Throws BAD_FILE for a file that is not a series or is truncated.
 std::vector<std::pair<std::string, std::string>> entries_of_series(const std::string& path);
 
 }  // namespace surrogate::vtk

@@ -26,10 +26,10 @@ bool is_flat(const Extent& extent, int axis) {
 
 [[noreturn]] void fail_without_center(vtkIdType cell) {
     throw Error(SURROGATE_NOT_SUPPORTED,
-                "cell " + std::to_string(cell) + " has too few points, hence no centre");
+                "cell " + std::to_string(cell) + " has too few points, hence no center");
 }
 
-/// Corners below which VTK would read corners that are not there.
+/// Returns the number of corners below which VTK would read missing corners.
 vtkIdType least_corners(int type) {
     switch (type) {
         case VTK_EMPTY_CELL: return VTK_ID_MAX;
@@ -41,7 +41,8 @@ vtkIdType least_corners(int type) {
     }
 }
 
-/// Polydata with one such cell has no table of its cells: VTK gives up and uses the null pointer.
+/// Checks all cells: with one cell of too few points, VTK does not create the table of cells and
+/// uses a null pointer.
 void require_centers(vtkPolyData* surface) {
     vtkIdType first = 0;
     const auto require = [&](vtkCellArray* cells, vtkIdType least) {
@@ -139,7 +140,7 @@ std::vector<double> cell_positions(vtkDataSet* grid) {
     vtkNew<vtkGenericCell> cell;
     for (vtkIdType i = 0; i < grid->GetNumberOfCells(); ++i) {
         grid->GetCell(i, cell);
-        if (cell->GetNumberOfPoints() == 0) fail_without_center(i);  // of a blanked cell
+        if (cell->GetNumberOfPoints() == 0) fail_without_center(i);  // a blanked cell
         double center[3];
         int part = cell->GetParametricCenter(center);
         cell->EvaluateLocation(part, center, x.data() + 3 * i, weights.data());

@@ -26,8 +26,8 @@ bool MeshHead::is_in_key() const {
     return std::find(open_.begin(), open_.end(), Kind::key) != open_.end();
 }
 
-/// Elements that VTK reads: the grid in the root (under any name), pieces in the grid,
-/// lists of arrays in both, and every element of a list is an array, whatever its name.
+/// Returns the kind of an element. VTK reads the grid in the root (under any name), pieces in the
+/// grid, and lists of arrays in both; every element of a list is an array, independent of its name.
 MeshHead::Kind MeshHead::kind_of(const std::string& name, Kind parent) const {
     struct Word {
         const char* name;
@@ -106,16 +106,16 @@ void MeshHead::start_file(const XmlAttributes& attributes) {
     ratio_ = largest_ratio(compressor);
     if (ratio_ == 0)
         fail("its compressor is '" + printable(compressor) +
-             "'; vtkZLibDataCompressor, vtkLZ4DataCompressor and vtkLZMADataCompressor are known");
+             "', expected vtkZLibDataCompressor, vtkLZ4DataCompressor or vtkLZMADataCompressor");
 }
 
-/// A file without Piece elements is a piece itself, with the attributes of one.
+/// A file without Piece elements is a piece itself, with the attributes of a piece.
 void MeshHead::start_grid(const XmlAttributes& attributes) {
     n_pieces_ = 0;
     all_ = {};
     has_array_ = has_whole_ = false;
     if (!has_extents_) return start_piece(attributes);
-    if (attributes.find("WholeExtent") == nullptr) return;  // VTK says so
+    if (attributes.find("WholeExtent") == nullptr) return;  // VTK reports it
     whole_ = extent_of(attributes.text("WholeExtent")).value_or(whole_);
     piece_ = sizes_of_extent(attributes, "WholeExtent");
     if (has_failed()) return;
@@ -138,7 +138,8 @@ void MeshHead::start_piece(const XmlAttributes& attributes) {
         piece_.cells += count(attributes, name);
     all_.points += piece_.points;
     all_.cells += piece_.cells;
-    // Three coordinates a point and one offset a cell, of a byte each if they are as small as that.
+    // Three coordinates per point and one offset per cell, which take one byte each if they are
+    // small.
     const int64_t room = limits_.sharing * this->room();
     if (!has_failed() && (all_.points > room / 3 || all_.cells > room))
         fail("its pieces have " + std::to_string(all_.points) + " points and " +
@@ -157,7 +158,7 @@ void MeshHead::end_grid() {
              std::to_string(limits_.free_points) + " are read then");
 }
 
-/// A count that the file can hold; 0 without the attribute and after a failure.
+/// Returns a count that the file can hold; 0 without the attribute and after an error.
 int64_t MeshHead::count(const XmlAttributes& attributes, const char* name) {
     const char* text = attributes.find(name);
     if (text == nullptr || has_failed()) return 0;
@@ -170,7 +171,8 @@ int64_t MeshHead::count(const XmlAttributes& attributes, const char* name) {
     return has_failed() ? 0 : *value;
 }
 
-/// The last index of an axis may be one below the first: nothing.
+/// Returns the sizes of an extent. The last index of an axis may be one below the first, for zero
+/// points.
 MeshHead::Sizes MeshHead::sizes_of_extent(const XmlAttributes& attributes, const char* name) {
     const std::string text = attributes.text(name), found = quoted(name, text.c_str());
     const auto extent = extent_of(text);
@@ -182,7 +184,7 @@ MeshHead::Sizes MeshHead::sizes_of_extent(const XmlAttributes& attributes, const
     for (size_t axis = 0; axis < 3; ++axis) {
         const int64_t first = (*extent)[2 * axis], last = (*extent)[2 * axis + 1];
         if (std::min(first, last) < -limits_.extent || std::max(first, last) > limits_.extent)
-            fail(found + ": grid indices reach to " + std::to_string(limits_.extent));
+            fail(found + ": grid indices must be at most " + std::to_string(limits_.extent));
         else if (last < first - 1)
             fail(found + " ends before it begins");
         else if (has_whole_ && last >= first &&
@@ -190,7 +192,7 @@ MeshHead::Sizes MeshHead::sizes_of_extent(const XmlAttributes& attributes, const
             fail(found + " is not within the WholeExtent");
         if (has_failed()) return {};
         points *= static_cast<double>(last - first + 1);
-        // An axis of one point has no cells to count, unless the whole has.
+        // An axis of one point has no cells, unless the whole extent has cells along it.
         const bool is_flat = first == last && whole_[2 * axis] == whole_[2 * axis + 1];
         cells *= is_flat ? 1.0 : static_cast<double>(last - first);
     }

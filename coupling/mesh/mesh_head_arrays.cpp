@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What MeshHead looks at in arrays.
+// Checks of arrays in MeshHead.
 #include <algorithm>
 
 #include "coupling/mesh/mesh_head.hpp"
@@ -14,7 +14,7 @@ int64_t MeshHead::tuples_of(const XmlAttributes& attributes, Kind list) {
         case Kind::points:
         case Kind::point_data: return piece_.points;
         case Kind::cell_data: return piece_.cells;
-        case Kind::cells:  // the length of these two stands in the data
+        case Kind::cells:  // the data have the length of these two
             return name == "connectivity" || name == "faces" ? 0 : piece_.cells;
         default: return count(attributes, "NumberOfTuples");
     }
@@ -36,9 +36,9 @@ int64_t MeshHead::components_of(const XmlAttributes& attributes, Kind list,
         fail("its arrays have more than " + std::to_string(limits_.components) +
              " components together");
     else if (list == Kind::points && n != 3)
-        fail("its points have " + std::to_string(n) + " components; 3 are needed");
+        fail("its points have " + std::to_string(n) + " components, expected 3");
     else if (list == Kind::cells && n != 1)
-        fail(what + " of the cells has " + std::to_string(n) + " components; 1 is needed");
+        fail(what + " of the cells has " + std::to_string(n) + " components, expected 1");
     return n;
 }
 
@@ -49,7 +49,7 @@ void MeshHead::start_array(const XmlAttributes& attributes, Kind list, bool is_h
         return fail("it has more than " + std::to_string(limits_.arrays) + " arrays in one list");
     if (value_bytes(type) == 0)
         return fail(what + " has the type '" + printable(type) +
-                    "'; Int8 .. Int64, UInt8 .. UInt64, Float32, Float64 and String are known");
+                    "', expected Int8 .. Int64, UInt8 .. UInt64, Float32, Float64 or String");
     const int64_t n_component = components_of(attributes, list, what);
     const char* offset = attributes.find("offset");
     if (offset != nullptr) {
@@ -72,7 +72,7 @@ void MeshHead::start_array(const XmlAttributes& attributes, Kind list, bool is_h
         fail(what + " has " + std::to_string(whole_points_) + " strings");
 }
 
-/// In ascii, a value takes a digit and a blank at least.
+/// Checks that the file can hold the values. An ascii value takes at least a digit and a blank.
 void MeshHead::require_room(const std::string& what, const std::string& type, bool is_ascii,
                             int64_t n_tuple, int64_t n_component) {
     const double n_values = static_cast<double>(n_tuple) * static_cast<double>(n_component);

@@ -44,7 +44,7 @@ void MeshParser::CharacterDataHandler(const char* data, int length) {
     if (!head_->has_failed() && head_->is_in_key()) Superclass::CharacterDataHandler(data, length);
 }
 
-/// Returns 0 to stop.
+/// Returns 0 to stop the parser.
 int MeshParser::ParseBuffer(const char* buffer, unsigned int count) {
     if (head_->has_failed() || !is_prolog_fine(buffer, count)) return 0;
     const int64_t n_events = n_events_;
@@ -54,7 +54,7 @@ int MeshParser::ParseBuffer(const char* buffer, unsigned int count) {
     const int is_fine =
         rest.empty() ? Superclass::ParseBuffer(buffer, count)
                      : Superclass::ParseBuffer(joined.data(), static_cast<unsigned>(joined.size()));
-    // The XML library goes through a tag from its beginning each time a block of it arrives.
+    // The XML library rescans a tag from its beginning each time a block of it arrives.
     n_silent_ = n_events_ == n_events ? n_silent_ + count : 0;
     if (n_silent_ > limits.tag_bytes)
         head_->fail("it has more than " + std::to_string(limits.tag_bytes) +
@@ -62,7 +62,8 @@ int MeshParser::ParseBuffer(const char* buffer, unsigned int count) {
     return is_fine != 0 && !head_->has_failed() ? 1 : 0;
 }
 
-/// Mesh files need no document type, whose entities could grow without end; UTF-16 would hide one.
+/// Returns false for a document type, whose entities could grow without limit and which mesh files
+/// do not need, and for UTF-16, which would hide one.
 bool MeshParser::is_prolog_fine(const char* buffer, unsigned int count) {
     if (head_->has_elements()) return true;
     prolog_.append(buffer, count);
@@ -71,12 +72,12 @@ bool MeshParser::is_prolog_fine(const char* buffer, unsigned int count) {
         begin.substr(0, 2) == "\xfe\xff")
         head_->fail("it does not begin like a text of 8-bit characters");
     else if (prolog_.find("<!DOCTYPE") != prolog_.npos || prolog_.find("<!ENTITY") != prolog_.npos)
-        head_->fail("it has a document type declaration; mesh files have none");
+        head_->fail("it has a document type declaration, which mesh files must not have");
     return !head_->has_failed();
 }
 
-/// VTK ends the document behind the tag <AppendedData ..>. If that reaches beyond the buffer, VTK
-/// fetches it byte by byte, each time going through all of it; so its rest is fetched here.
+/// Returns the whole tag <AppendedData ..>, at which VTK ends the document. If the tag exceeds the
+/// buffer, VTK appends byte by byte and rescans all of it each time, so its rest is read here.
 std::string MeshParser::whole_tag(const char* buffer, unsigned int count) {
     const std::string text = last_bytes_ + std::string(buffer, count);
     last_bytes_ = text.substr(text.size() - std::min(text.size(), appended.size() - 1));
@@ -92,7 +93,7 @@ std::string MeshParser::whole_tag(const char* buffer, unsigned int count) {
     return rest;
 }
 
-/// Positions the stream where VTK reads the array; false if its data are text.
+/// Positions the stream where VTK reads the array. Returns false if its data are text.
 bool MeshParser::seek_data(vtkXMLDataElement* array) {
     if (const char* offset = array->GetAttribute("offset")) {
         DataStream = AppendedDataStream;
@@ -118,7 +119,7 @@ uint64_t MeshParser::read_word() {
     return HeaderType == 64 ? read(uint64_t{0}) : read(uint32_t{0});
 }
 
-/// VTK takes what was in its memory for bytes that are not there. Behind the first word.
+/// Returns true if n bytes follow the first word. VTK uses uninitialized memory for missing bytes.
 bool MeshParser::has_bytes(uint64_t n) {
     if (vtkBase64InputStream::SafeDownCast(DataStream) == nullptr)
         return static_cast<uint64_t>(TellG()) + n <= static_cast<uint64_t>(head_->n_byte());
@@ -134,7 +135,7 @@ bool MeshParser::has_bytes(uint64_t n) {
 std::string MeshParser::check_sizes(vtkXMLDataElement* array) {
     if (array == checked_) return "";
     if (array->GetAttribute("offset") != nullptr && AppendedDataPosition == 0)
-        return "lies in AppendedData, which the file has not";
+        return "is in AppendedData, which the file does not have";
     n_data_ = UINT64_MAX;
     checked_ = array;
     if (!seek_data(array)) return "";
@@ -145,9 +146,9 @@ std::string MeshParser::check_sizes(vtkXMLDataElement* array) {
     const bool is_plain = Compressor == nullptr;
     const bool is_there = !is_plain || (first <= n_byte && has_bytes(first));
     DataStream->EndReading();
-    if (!is_there) return "says it has " + std::to_string(first) + " bytes, which are not there";
+    if (!is_there) return "states " + std::to_string(first) + " bytes, which are missing";
     if (!is_plain && first > n_byte / 4)
-        return "says it has " + std::to_string(first) + " compressed blocks" + file;
+        return "states " + std::to_string(first) + " compressed blocks" + file;
     n_data_ = first;
     if (is_plain) return "";
     seek_data(array);
@@ -166,15 +167,14 @@ std::string MeshParser::check_blocks() {
     if (NumberOfBlocks == 0 && PartialLastBlockUncompressedSize == 0) return "";
     if (NumberOfBlocks == 0 || BlockUncompressedSize == 0 ||
         PartialLastBlockUncompressedSize > BlockUncompressedSize)
-        return "says it has " + sizes;
+        return "states " + sizes;
     const uint64_t n_full = NumberOfBlocks - (PartialLastBlockUncompressedSize > 0 ? 1 : 0);
     if (PartialLastBlockUncompressedSize > room || n_full > room / BlockUncompressedSize)
-        return "says it has " + sizes + ", compressed in a file of " + std::to_string(n_byte) +
-               " bytes";
+        return "states " + sizes + ", compressed in a file of " + std::to_string(n_byte) + " bytes";
     uint64_t compressed = 0;
     for (size_t block = 0; block < NumberOfBlocks; ++block) {
         if (BlockCompressedSizes[block] > n_byte - compressed)
-            return "says its block " + std::to_string(block) + " has " +
+            return "states that block " + std::to_string(block) + " has " +
                    std::to_string(BlockCompressedSizes[block]) + " compressed bytes in a file of " +
                    std::to_string(n_byte);
         compressed += BlockCompressedSizes[block];

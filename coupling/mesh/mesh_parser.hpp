@@ -10,27 +10,27 @@
 
 namespace surrogate::vtk {
 
-/// VTK's parser of mesh files, which lets MeshHead look at each element first and stops at its
-/// first failure: what is looked at and what VTK reads cannot differ. It reads the XML in blocks of
-/// some KB, never what follows <AppendedData>, and keeps no text but that of InformationKeys (VTK
-/// keeps all inline data a second time).
+/// Parser of mesh files that lets MeshHead check each element first and stops at its first error,
+/// so that the checked elements are the elements that VTK reads. It reads the XML in blocks of some
+/// KB, without the data behind <AppendedData>, and stores no text except texts of InformationKeys
+/// (VTK stores all inline data a second time).
 class MeshParser : public vtkXMLDataParser {
 public:
     using Superclass = vtkXMLDataParser;
     static MeshParser* New();
 
-    /// Before Parse().
+    /// Sets up the checks. Must be called before Parse().
     void look_at(bool has_extents, FileRole role, int64_t n_byte) {
         head_ = std::make_unique<MeshHead>(has_extents, role, n_byte);
     }
     const MeshHead& head() const { return *head_; }
 
-    /// Looks at the sizes in front of the binary data of an array, in particular those of
-    /// compressed blocks, by which VTK divides and of which it allocates. "" or what is wrong.
+    /// Checks the sizes before the binary data of an array, in particular the sizes of compressed
+    /// blocks, by which VTK divides and which it allocates. Returns "" or an error text.
     std::string check_sizes(vtkXMLDataElement* array);
 
-    /// Bytes that the array has by what check_sizes() has found; without limit if they are text.
-    /// VTK must not be asked for what begins at their end.
+    /// Returns the bytes of the array by the result of check_sizes(); unlimited if they are text.
+    /// VTK must not read data that begin at their end.
     uint64_t n_data() const { return n_data_; }
 
     void CharacterDataHandler(const char* data, int length) override;
@@ -50,11 +50,11 @@ private:
 
     std::unique_ptr<MeshHead> head_;
     std::string prolog_;      // all bytes before the first element
-    std::string last_bytes_;  // of the buffer before, as many as a part of "<AppendedData"
-    int64_t n_events_ = 0;    // tags and texts met
-    int64_t n_silent_ = 0;    // bytes since the last one
+    std::string last_bytes_;  // end of the previous buffer, as long as a part of "<AppendedData"
+    int64_t n_events_ = 0;    // number of tags and texts so far
+    int64_t n_silent_ = 0;    // bytes since the last event
     uint64_t n_data_ = UINT64_MAX;
-    vtkXMLDataElement* checked_ = nullptr;  // the array whose sizes were looked at last
+    vtkXMLDataElement* checked_ = nullptr;  // the last array that check_sizes() has checked
 };
 
 }  // namespace surrogate::vtk

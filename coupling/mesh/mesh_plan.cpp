@@ -5,7 +5,7 @@
 
 namespace surrogate::tool {
 
-/// The same on all ranks: the largest of their changes.
+/// Returns the largest change over all ranks, so that the result is the same on all ranks.
 MeshPlan::Change MeshPlan::change_to(const MeshSample& sample) const {
     Change mine = Change::none;
     if (sample.x != x_) mine = Change::moved;

@@ -14,28 +14,29 @@
 
 namespace surrogate::tool {
 
-/// Outputs at a sample's points, as double, and those that are one number for all points.
+/// Outputs at a sample's points, as double, and outputs with one number for all points.
 struct Prediction {
     std::vector<std::vector<double>> at_points;
     std::vector<double> of_all;
 };
 
-/// A plan that evaluates one mesh after the other. All functions are collective; errors are
-/// Failure, on every rank. Context, model and places must outlive it.
+/// Evaluates a model on one mesh after the other with a plan. All functions are collective; errors
+/// are Failure, on all ranks. Context, model and output locations must outlive it.
 class MeshPlan {
 public:
     MeshPlan(const Job& job, const Context& context, const Model& model, const OutputPlaces& places,
              const Options& options)
         : job_(job), context_(context), model_(model), places_(places), options_(options) {}
 
-    /// Evaluates in the type of the sample's arrays. The plan stays where all ranks have the points
-    /// of the last call; where they have moved, come or gone it follows them
-    /// (surrogate_domain_update_points); where that cannot be (a grid cut in another way, points
-    /// with and without ids, other types) it is made anew. `stage` as in read_mesh_sample().
+    /// Evaluates in the type of the sample's arrays. The plan is reused if all ranks have the
+    /// points of the last call. If points have moved or their number has changed, the plan is
+    /// updated (surrogate_domain_update_points). If that is not possible (a grid with another
+    /// partition, points with and without ids, other types), a new plan is created. `stage` as in
+    /// read_mesh_sample().
     Prediction run(const MeshSample& sample, const std::function<void(const std::string&)>& stage);
 
-    int64_t n_made() const { return n_made_; }          ///< plans made
-    int64_t n_followed() const { return n_followed_; }  ///< times that the plan followed points
+    int64_t n_made() const { return n_made_; }          ///< plans created
+    int64_t n_followed() const { return n_followed_; }  ///< updates of the plan's points
 
 private:
     template <class T>

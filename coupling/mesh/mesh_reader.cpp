@@ -27,8 +27,8 @@ void check_can_open(const std::string& path) {
     errno = 0;
     if (::stat(path.c_str(), &found) != 0 || ::access(path.c_str(), R_OK) != 0)
         throw Error(SURROGATE_IO, "cannot open the mesh '" + path + "': " + std::strerror(errno));
-    if (!S_ISREG(found.st_mode))  // reading a pipe would wait for somebody to write
-        throw Error(SURROGATE_IO, "cannot read the mesh '" + path + "': it is no regular file");
+    if (!S_ISREG(found.st_mode))  // reading a pipe could block
+        throw Error(SURROGATE_IO, "cannot read the mesh '" + path + "': it is not a regular file");
 }
 
 }  // namespace
@@ -42,7 +42,7 @@ MeshName parse_mesh_name(const std::string& path) {
     }
     throw Error(SURROGATE_NOT_SUPPORTED,
                 "'" + path +
-                    "' is no mesh file this program knows; it reads and writes .vtu, .vti, "
+                    "' has an unsupported mesh format, expected .vtu, .vti, "
                     ".vtp, .vts, and in pieces .pvtu, .pvti, .pvtp, .pvts (other formats: `meshio "
                     "convert IN OUT.vtu`)");
 }
@@ -74,7 +74,7 @@ bool has_bounded_xml(const std::string& path) {
     const auto parser = vtkSmartPointer<MeshParser>::Take(MeshParser::New());
     parser->look_at(false, FileRole::summary, found.st_size);
     parser->SetStream(&file);
-    const ReadErrors quiet;  // no XML at all: that is for the reader to say
+    const ReadErrors quiet;  // invalid XML is reported by the reader
     parser->Parse();
     return !parser->head().has_failed();
 }

@@ -23,18 +23,18 @@ struct MeshName {
 /// Throws NOT_SUPPORTED with the list of extensions.
 MeshName parse_mesh_name(const std::string& path);
 
-/// VTK's reader for the file, which knows what is in it but has read no data. Throws IO (no such
-/// file), BAD_FILE (with what VTK says).
+/// Creates VTK's reader for the file, which has read the metadata but no data. Throws IO (missing
+/// file) or BAD_FILE (with the text of VTK).
 vtkSmartPointer<vtkXMLReader> open_mesh(const std::string& path, const MeshName& name);
 
-/// Returns whether any parser may read the XML of `path`: nothing in it is without end. Not
-/// whether it is a mesh, or sound.
+/// Returns true if any parser may read the XML of `path`, because all its parts are bounded. Does
+/// not check that it is a valid mesh.
 bool has_bounded_xml(const std::string& path);
 
-/// Reads an image or structured grid. Throws BAD_FILE.
+/// Returns the whole extent of an image or structured grid. Throws BAD_FILE.
 Extent whole_extent(vtkXMLReader* reader, const std::string& path);
 
-/// Runs a step of reading and turns what VTK reports into BAD_FILE.
+/// Runs a step of reading and converts errors that VTK reports to BAD_FILE.
 void reading(const std::string& path, const std::function<void()>& step);
 
 }  // namespace surrogate::vtk

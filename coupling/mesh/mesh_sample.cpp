@@ -14,8 +14,8 @@ namespace {
 
 using vtk::MeshFile;
 
-/// The arrays as the first rank that has a part of the mesh knows them; a rank without one has
-/// none.
+/// Sends the list of arrays from the first rank that has a part of the mesh to all ranks. Ranks
+/// without a part have no list.
 MeshArrays agree_arrays(const Job& job, const MeshFile& mesh) {
     const bool has_rows = mesh.n_rows(SURROGATE_POINT) > 0;
     const int64_t none = -job.size();
@@ -33,13 +33,13 @@ MeshArrays agree_arrays(const Job& job, const MeshFile& mesh) {
     return MeshArrays::unpacked({reinterpret_cast<const char*>(received.data()), received.size()});
 }
 
-/// The grid of the file, for a model that works on one.
+/// Reads the grid of the file, for a model on the sphere.
 vtk::SphereFile read_sphere(const FieldRequest& request, const Model& model) {
     const surrogate_domain_info grid = model.input_domain();
     if (!is_same_grid(grid, model.output_domain()))
         throw Failure(Exit::bad_usage,
-                      "the model predicts on another grid than that of its inputs; a mesh file has "
-                      "one");
+                      "the model predicts on a grid that differs from the grid of its inputs; a "
+                      "mesh file has one grid");
     if (vtk::parse_mesh_name(request.mesh).kind != vtk::GridKind::structured)
         throw Failure(
             Exit::bad_usage,
@@ -55,7 +55,7 @@ vtk::SphereFile read_sphere(const FieldRequest& request, const Model& model) {
     return vtk::read_sphere_file(request.mesh);
 }
 
-/// A piece of a parallel file may lack an array that others have.
+/// Checks that this piece of a parallel file has all arrays, which the other pieces have.
 void check_piece(const MeshFile& mesh, const FieldPlan& plan) {
     if (mesh.n_rows(plan.location) == 0) return;
     const auto arrays = mesh.arrays(plan.location);
@@ -82,7 +82,7 @@ std::vector<double> picked(const std::vector<double>& all, const std::vector<int
     return result;
 }
 
-/// Positions from arrays: axes that the card does not name are 0.
+/// Sets positions from arrays. Axes that the card does not name are 0.
 void take_coordinates(MeshSample& sample) {
     const FieldPlan& plan = sample.plan;
     sample.n_axis = 0;
@@ -114,7 +114,7 @@ void take_values(MeshSample& sample) {
 }  // namespace
 
 const char* MeshSample::word() const {
-    return plan.location == SURROGATE_POINT ? "points" : "cell centres";
+    return plan.location == SURROGATE_POINT ? "points" : "cell centers";
 }
 
 MeshSample read_mesh_sample(const Job& job, const FieldRequest& request, const Model& model,

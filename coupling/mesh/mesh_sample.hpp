@@ -17,10 +17,10 @@
 
 namespace surrogate::tool {
 
-/// Inputs of a model from a mesh file on this rank: the selected rows, each point of the mesh on
-/// one rank.
+/// Inputs of a model from a mesh file on this rank. The rows are selected so that each point of the
+/// mesh is on one rank.
 struct MeshSample {
-    std::optional<vtk::MeshFile> mesh;  ///< this rank's share, with all its rows
+    std::optional<vtk::MeshFile> mesh;  ///< this rank's part, with all its rows
     FieldPlan plan;
     std::unique_ptr<Placement> placement;
     int64_t n_axis = 3;
@@ -28,13 +28,14 @@ struct MeshSample {
     std::vector<std::vector<double>> fields;  ///< as plan.inputs, each [n]
 
     int64_t n() const { return static_cast<int64_t>(placement->chosen().size()); }
-    /// "points" or "cell centres"
+    /// Returns "points" or "cell centers".
     const char* word() const;
 };
 
-/// Reads it. `stage` is called with what begins: "reading the mesh". Collective; errors are
-/// Failure, on every rank with the same text: those of plan_fields(), a file that cannot be read, a
-/// model on the sphere and a mesh that is not its grid. Model and places have been checked.
+/// Reads the sample. Calls `stage` at the beginning of each stage with a text such as "reading the
+/// mesh". Collective; errors are Failure, on all ranks with the same text: errors of plan_fields(),
+/// an unreadable file, and a mesh that is not the grid of a model on the sphere. Model and output
+/// locations must have been checked.
 MeshSample read_mesh_sample(const Job& job, const FieldRequest& request, const Model& model,
                             const OutputPlaces& places,
                             const std::function<void(const std::string&)>& stage);

@@ -17,7 +17,7 @@ namespace surrogate::vtk {
 
 namespace {
 
-/// Serialized after the mesh and the numbers of its rows, where no copy has to make room for it.
+/// Trailing data, serialized after the mesh and the numbers of its rows, so that it needs no copy.
 struct Tail {
     int64_t n_points, n_cells;
     int64_t is_surface;
@@ -47,7 +47,7 @@ std::string written(vtkDataSet* grid) {
     return writer->GetOutputString();
 }
 
-/// VTK reads up to the end of its appended data and leaves what follows.
+/// VTK reads up to the end of its appended data and ignores the rest.
 template <class Reader>
 vtkSmartPointer<vtkDataSet> read(const std::string& bytes) {
     const vtkNew<Reader> reader;

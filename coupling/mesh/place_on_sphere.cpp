@@ -12,7 +12,7 @@ namespace surrogate::tool {
 
 namespace {
 
-/// Latitudes agree if they are this close, counted in steps of the grid: those of
+/// Largest difference of equal latitudes in steps of the grid, as in
 /// surrogate_domain_create_sphere.
 constexpr double tolerance = 2e-3;
 
@@ -31,7 +31,7 @@ bool is_grid(const char* grid, const std::vector<double>& latitude, int64_t n_lo
     return true;
 }
 
-/// The grid whose nodes are the rows of the file; "" if none is.
+/// Returns the grid whose nodes are the rows of the file; "" if no grid matches.
 std::string grid_of(const vtk::SphereFile& file, const std::string& wanted) {
     const auto n_lon = static_cast<int64_t>(file.longitude.size());
     for (const std::string& grid :
@@ -41,9 +41,9 @@ std::string grid_of(const vtk::SphereFile& file, const std::string& wanted) {
     return "";
 }
 
-/// This rank's rows of the file: from the first of its slab up to the first of the next slab, which
-/// is the next rank's; the last slab ends with the last row. Rows of caps are in slabs, but not in
-/// the grid.
+/// This rank's rows of the file, from the first row of its slab up to the first row of the next
+/// slab, which belongs to the next rank. The last slab includes the last row. Rows of caps are in
+/// slabs, but not in the grid.
 class Sphere final : public Placement {
 public:
     Sphere(const Job& job, const vtk::MeshFile& mesh, const vtk::SphereFile& file, std::string grid)
@@ -101,7 +101,8 @@ public:
 private:
     int64_t n_lon() const { return static_cast<int64_t>(file_.longitude.size()); }
 
-    /// Row of the share of the slab's row i and column j, as the file counts them.
+    /// Returns the row of the part for row i and column j of the slab, in the numbering of the
+    /// file.
     int64_t row_at(int64_t i, int64_t j) const {
         int64_t row = 0, step = 1;
         for (int axis = 0; axis < 3; ++axis) {
@@ -113,7 +114,7 @@ private:
         return row;
     }
 
-    /// The mean of the row beside it, as in files of the library.
+    /// Sets a cap to the mean of the row beside it, as in files of the library.
     void fill_cap(int64_t cap, int64_t row, std::vector<double>& all) const {
         double sum = 0;
         for (int64_t j = 0; j < n_lon(); ++j) sum += all[static_cast<size_t>(row_at(row, j))];
@@ -121,7 +122,7 @@ private:
             all[static_cast<size_t>(row_at(cap, j))] = sum / static_cast<double>(n_lon());
     }
 
-    /// Returns the values of the shared last row from its owner; empty if there is no such row.
+    /// Returns the values of the shared last row from its owner; empty without such a row.
     std::vector<double> first_row_of_next(const Job& job, const std::vector<double>& all) const {
         std::vector<std::vector<std::byte>> to_rank(static_cast<size_t>(job.size()));
         const int before = owner_of(job, first_lat_ + file_.n_cap_before - 1);
@@ -142,7 +143,7 @@ private:
         return {};
     }
 
-    /// The rank whose slab has the cells after this row of the file, -1 if there are none.
+    /// Returns the rank whose slab has the cells after this row of the file, -1 if there are none.
     int owner_of(const Job& job, int64_t lat) const {
         const auto axis = 2 * static_cast<size_t>(file_.lat_axis);
         for (int rank = 0; rank < job.size(); ++rank) {
@@ -158,8 +159,9 @@ private:
     std::string grid_;
     int64_t n_rows_;
     vtk::Extent own_ = {};
-    int64_t first_lat_ = 0, n_lat_ = 0;   ///< rows of the grid
-    int64_t n_slab_ = 0, first_row_ = 0;  ///< rows of the slab, and the first that is of the grid
+    int64_t first_lat_ = 0, n_lat_ = 0;  ///< rows of the grid
+    int64_t n_slab_ = 0,
+            first_row_ = 0;  ///< rows of the slab, and its first row that is in the grid
     bool has_overlap_ = false, has_cap_before_ = false, has_cap_after_ = false;
     bool is_westward_ = false;
 };
@@ -183,7 +185,7 @@ std::unique_ptr<Placement> place_on_sphere(const Job& job, const vtk::MeshFile& 
             placement = std::make_unique<Sphere>(job, mesh, file, grid);
         else if (const std::string open = grid_of(inner, wanted); !open.empty())
             placement = std::make_unique<Sphere>(job, mesh, inner, open);
-        else  // that of the model, so that the library refuses with both lists
+        else  // the grid of the model, so that the library rejects it with both lists
             placement = std::make_unique<Sphere>(job, mesh, file, wanted);
     });
     return placement;

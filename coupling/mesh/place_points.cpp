@@ -23,7 +23,7 @@ RowKeys read_keys(const Job& job, const vtk::MeshFile& mesh, const FieldPlan& pl
     const int64_t n = mesh.n_rows(plan.location);
     keys.is_ghost.resize(static_cast<size_t>(n));
     keys.is_hidden.resize(static_cast<size_t>(n));
-    // Ids on some pieces only would not tell points of others apart.
+    // Ids on only some pieces cannot identify points of the other pieces.
     const bool lacks_ids = n > 0 && keys.ids.empty();
     keys.has_ids = job.max(int64_t{lacks_ids ? 1 : 0}) == 0;
     return keys;
@@ -37,7 +37,7 @@ public:
         for (const int64_t row : chosen_) {
             if (has_ids_) ids_.push_back(keys.ids[static_cast<size_t>(row)]);
         }
-        ids_.reserve(1);  // a rank without points still says that points have numbers
+        ids_.reserve(1);  // a rank without points still reports that points have ids
     }
     Domain make_domain(const Context& context, const std::vector<double>& x,
                        int64_t n_axis) const override {

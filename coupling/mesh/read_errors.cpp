@@ -9,7 +9,7 @@ namespace surrogate::vtk {
 
 namespace {
 
-// VTK's macro needs no semicolon, which the formatter does not know.
+// VTK's macro needs no semicolon; the formatter misreads it.
 // clang-format off
 class KeepingWindow : public vtkOutputWindow {
 public:
@@ -33,8 +33,8 @@ std::string printable(std::string_view text) {
     return text.size() > most ? result + ".." : result;
 }
 
-// VTK's logger prints to stderr beside the window. Its verbosity can be set but not asked for; the
-// cutoff is the same unless the process logs to a file as well.
+// VTK's logger prints to stderr in addition to the window. Its verbosity can be set but not
+// queried; the cutoff has the same value unless the process also logs to a file.
 ReadErrors::ReadErrors()
     : previous_(vtkOutputWindow::GetInstance()),
       previous_verbosity_(vtkLogger::GetCurrentVerbosityCutoff()) {

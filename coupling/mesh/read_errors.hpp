@@ -10,13 +10,13 @@ class vtkOutputWindow;
 
 namespace surrogate::vtk {
 
-/// Text out of a file for a message: at most 80 bytes, control characters and whatever is not ASCII
-/// as "?", so that it cannot steer a terminal.
+/// Returns text from a file for a message: at most 80 bytes, with "?" for control characters and
+/// all bytes that are not ASCII, so that it cannot control a terminal.
 std::string printable(std::string_view text);
 
-/// While it lives, what VTK reports is kept instead of printed. VTK's readers report through inner
-/// objects that cannot be observed one by one, so this changes two globals of VTK and restores
-/// them: one at a time in a process.
+/// While an object exists, errors that VTK reports are stored instead of printed. VTK's readers
+/// report through inner objects that cannot be observed one by one, so this changes two globals of
+/// VTK and restores them. At most one object may exist in a process.
 class ReadErrors {
 public:
     ReadErrors();
@@ -24,7 +24,8 @@ public:
     ReadErrors(const ReadErrors&) = delete;
     ReadErrors& operator=(const ReadErrors&) = delete;
 
-    /// The first report since the last one was made, one line; "" if there was none.
+    /// Returns the first report since the newest object was created, as one line; "" without a
+    /// report.
     static std::string text();
 
 private:

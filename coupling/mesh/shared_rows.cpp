@@ -33,7 +33,7 @@ std::vector<std::vector<T>> exchanged(const Job& job, const std::vector<std::vec
     return result;
 }
 
-/// A key as words, so that equal means the same bits: [what must match][values][ghost].
+/// A key as words, in which equal means bitwise identical: [words to match][values][ghost].
 struct KeyLayout {
     size_t n_match, n_values;
     size_t width() const { return n_match + n_values + 1; }
@@ -53,8 +53,8 @@ void append_key(const RowKeys& keys, size_t row, std::vector<uint64_t>& words) {
     words.push_back(keys.is_ghost[row]);
 }
 
-/// Steele, Lea and Flood's mixing step ("SplitMix"): spreads coordinates of a grid evenly over the
-/// ranks.
+/// Mixing step of Steele, Lea and Flood ("SplitMix"), which distributes coordinates of a grid
+/// evenly over the ranks.
 uint64_t mixed(uint64_t x) {
     x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
     x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
@@ -67,7 +67,7 @@ size_t keeper_of(const uint64_t* key, size_t n_match, size_t n_ranks) {
     return static_cast<size_t>(hash % n_ranks);
 }
 
-/// A row known to its keeper: from which rank, the how-many-th it sent.
+/// A row on the rank that keeps its key: the sending rank, and the index of the row in its message.
 struct Entry {
     int32_t rank;
     int64_t index;
@@ -75,7 +75,7 @@ struct Entry {
 
 }  // namespace
 
-/// Keeper's work: groups equal keys and answers each with the chosen row.
+/// Groups equal keys on the rank that keeps them, and replies with the chosen row for each entry.
 class SharedRows::Keeper {
 public:
     Keeper(const KeyLayout& layout, const std::vector<std::vector<uint64_t>>& keys)
@@ -111,7 +111,8 @@ private:
                                                                                       chosen.index};
     }
 
-    /// All entries that match (one id, or one place), from `begin` on; returns their end.
+    /// Processes all entries that match (one id, or one position) from `begin` on. Returns their
+    /// end.
     size_t answer_place(size_t begin) {
         size_t end = begin;
         while (end < entries_.size() && is_equal(entries_[begin], entries_[end], layout_.n_match))
@@ -125,9 +126,9 @@ private:
             const size_t n_words = layout_.n_match + layout_.n_values;
             auto group_end = group;
             while (group_end != last && is_equal(*group, *group_end, n_words)) ++group_end;
-            // Sorted: the originals of a group stand before its ghosts. A group of ghosts alone
-            // takes the values of any original at its place, and stands for itself if the job has
-            // none.
+            // After sorting, the originals of a group precede its ghosts. A group of ghosts without
+            // an original gets the values of an original at the same position, or counts as a row
+            // of its own if there is none on any rank.
             const bool has_original = !is_ghost(*group);
             const Entry chosen = has_original || original == last ? *group : *original;
             for (auto e = group; e != group_end; ++e) answer(*e, chosen);
@@ -164,8 +165,9 @@ SharedRows::SharedRows(const Job& job, const RowKeys& keys, int64_t n) : n_(n) {
     settle(job, sent_rows, exchanged(job, keeper.answers));
 }
 
-/// Rows that are their own choice are evaluated here. Others ask their chosen row's rank, which
-/// knows the row by the keeper and the number it sent it under.
+/// Rows that are their own choice are evaluated here. For other rows, the result is requested from
+/// the rank of the chosen row. The request contains the keeper and the index under which that rank
+/// sent the row.
 void SharedRows::settle(const Job& job, const Lists& sent_rows,
                         const std::vector<std::vector<Choice>>& answers) {
     const size_t n_ranks = answers.size();

@@ -8,36 +8,36 @@
 
 namespace surrogate::tool {
 
-/// Identity of a row (point or cell of a mesh file, on any rank): two rows are the same one.
+/// Data that identify a row (point or cell of a mesh file, on any rank).
 struct RowKeys {
-    /// With ids, equal ids are one row. Without: equal coordinates and equal `values`; a ghost
-    /// needs equal coordinates only. Points that coincide but hold different values (both sides of
-    /// a jump) stay two points.
+    /// With ids, rows with equal ids are one row. Without ids, rows with equal coordinates and
+    /// equal `values` are one row; a ghost needs only equal coordinates. Points that coincide but
+    /// have different values (both sides of a jump) stay two points.
     bool has_ids = false;
     std::vector<int64_t> ids;                 ///< [n]
     std::vector<double> x;                    ///< [n][3]
     std::vector<std::vector<double>> values;  ///< input fields, each [n]
-    std::vector<uint8_t> is_ghost;   ///< [n] a copy: never chosen while the original is in the job
-    std::vector<uint8_t> is_hidden;  ///< [n] not part of the mesh: no row at all
+    std::vector<uint8_t> is_ghost;            ///< [n] a copy: not chosen if an original exists
+    std::vector<uint8_t> is_hidden;           ///< [n] not part of the mesh: ignored
 };
 
-/// Finds, over all ranks, which rows are the same, and chooses one of each: whatever is not chosen
-/// gets the chosen row's results. Thus a point counts once, however a file is cut. The choice: the
-/// lowest rank, there the first row. Memory: about 100 bytes a row; every rank looks after an
-/// equal, hashed share of the keys.
+/// Finds equal rows over all ranks and chooses one row of each group; the other rows get the
+/// results of the chosen row. A point thus counts once, independent of the partition of the file.
+/// The choice is the first row of the lowest rank. Memory: about 100 bytes per row; every rank
+/// processes an equal, hashed part of the keys.
 class SharedRows {
 public:
-    /// Collective. n = number of local rows.
+    /// Collective. `n` is the number of local rows.
     SharedRows(const Job& job, const RowKeys& keys, int64_t n);
 
-    /// Chosen local rows, ascending.
+    /// Returns the chosen local rows, ascending.
     const std::vector<int64_t>& chosen() const { return chosen_; }
 
-    /// Rows, over all ranks, that lie at the coordinates of another but hold other values (without
-    /// ids).
+    /// Returns the number of rows, over all ranks, that are at the coordinates of another row but
+    /// have other values (without ids).
     int64_t n_split() const { return n_split_; }
 
-    /// of_chosen [chosen().size()] -> all local rows [n]; NaN in hidden ones. Collective.
+    /// Sends of_chosen [chosen().size()] to all local rows [n]; NaN in hidden rows. Collective.
     std::vector<double> spread(const Job& job, const std::vector<double>& of_chosen) const;
 
 private:
@@ -52,8 +52,8 @@ private:
 
     int64_t n_ = 0, n_split_ = 0;
     std::vector<int64_t> chosen_;
-    Lists wanted_;  ///< [rank] local rows that rank's results are for
-    Lists given_;   ///< [rank] positions in chosen() that rank asks for
+    Lists wanted_;  ///< [rank] local rows that get results of the rank
+    Lists given_;   ///< [rank] positions in chosen() that the rank requests
 };
 
 }  // namespace surrogate::tool

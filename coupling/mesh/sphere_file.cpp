@@ -19,8 +19,8 @@ namespace {
 
 constexpr double degree = std::numbers::pi / 180;
 
-/// Positions agree if they are this close, counted in steps of the grid: coordinates in single
-/// precision pass, a half step never does.
+/// Largest difference of equal positions in steps of the grid: coordinates in single precision
+/// pass, a half step does not.
 constexpr double tolerance = 2e-3;
 
 using Point = std::array<double, 3>;
@@ -38,7 +38,7 @@ Point on_unit_sphere(const LatLon& at) {
     return {std::cos(lat) * std::cos(lon), std::cos(lat) * std::sin(lon), std::sin(lat)};
 }
 
-/// The points of the file with the indices `at`, but all along `axis`.
+/// Returns the points of the file with the indices `at`, for all indices along `axis`.
 std::vector<Point> read_line(vtkXMLReader* reader, const std::string& path, const Extent& whole,
                              std::array<int, 3> at, int axis) {
     Extent line;
@@ -47,7 +47,8 @@ std::vector<Point> read_line(vtkXMLReader* reader, const std::string& path, cons
     line[along] = whole[along];
     line[along + 1] = whole[along + 1];
     reading(path, [&] { reader->UpdateExtent(line.data()); });
-    vtkNew<vtkStructuredGrid> grid;  // cropped below: a reader may bring more than asked for
+    vtkNew<vtkStructuredGrid>
+        grid;  // cropped below, because a reader may return more than was requested
     grid->ShallowCopy(reader->GetOutputDataObject(0));
     if (!std::equal(line.begin(), line.end(), grid->GetExtent())) grid->Crop(line.data());
     std::vector<Point> points(static_cast<size_t>(grid->GetNumberOfPoints()));
@@ -59,7 +60,7 @@ std::vector<Point> read_line(vtkXMLReader* reader, const std::string& path, cons
     return points;
 }
 
-/// The two axes with more than one point.
+/// Returns the two axes with more than one point.
 std::array<int, 2> wide_axes(const Extent& whole, const std::string& path) {
     std::vector<int> wide;
     std::string sizes;
@@ -75,7 +76,8 @@ std::array<int, 2> wide_axes(const Extent& whole, const std::string& path) {
     return {wide[0], wide[1]};
 }
 
-/// z of a map is the radius, the same everywhere; on a sphere it varies along a meridian.
+/// Returns true for a map. z of a map is the radius, which is constant; on a sphere z varies along
+/// a meridian.
 bool is_map(const std::vector<Point>& first, const std::vector<Point>& second) {
     double low = first[0][2], high = low;
     for (const auto* line : {&first, &second})
@@ -95,7 +97,8 @@ double spread_of_latitude(const std::vector<Point>& line, bool is_lon_lat) {
     return high - low;
 }
 
-/// Longitudes of a row without jumps of 360; the column that repeats the first is taken off.
+/// Sets the longitudes of a row without jumps of 360 degrees, and removes a column that repeats the
+/// first.
 void set_longitudes(const std::vector<Point>& row, SphereFile& file) {
     for (const Point& p : row) {
         double lon = lat_lon(p, file.is_lon_lat).lon;
@@ -129,13 +132,13 @@ SphereFile read_sphere_file(const std::string& path) {
     if (!(spread[1 - meridian] <= tolerance * spread[meridian] / n_row))
         throw Error(SURROGATE_NOT_SUPPORTED,
                     "'" + path +
-                        "' is no grid of rows along circles of latitude: the latitude "
+                        "' is not a grid of rows along circles of latitude: the latitude "
                         "varies by " +
                         std::to_string(spread[0]) + " and " + std::to_string(spread[1]) +
                         " degrees along its two axes; points are x, y, z on a sphere around the "
                         "origin or (longitude, latitude, radius) in degrees");
     for (const Point& p : lines[meridian]) file.latitude.push_back(lat_lon(p, file.is_lon_lat).lat);
-    // From the middle row: a row at a pole has no longitudes.
+    // Uses the middle row, because longitudes at a pole are undefined.
     at[static_cast<size_t>(file.lat_axis)] += static_cast<int>(file.latitude.size() / 2);
     set_longitudes(read_line(reader, path, file.whole, at, file.lon_axis), file);
     return file;
@@ -179,7 +182,7 @@ void check_points(const SphereFile& file, const Extent& own, const std::vector<d
                 if (distance <= tolerance * step) continue;
                 throw Error(SURROGATE_BAD_FILE,
                             "point (" + std::to_string(at[0]) + ", " + std::to_string(at[1]) +
-                                ", " + std::to_string(at[2]) + ") lies at latitude " +
+                                ", " + std::to_string(at[2]) + ") is at latitude " +
                                 std::to_string(found.lat) + ", longitude " +
                                 std::to_string(found.lon) + "; its row and column meet at " +
                                 std::to_string(node.lat) + ", " + std::to_string(node.lon));

@@ -8,7 +8,7 @@ namespace surrogate::tool {
 
 namespace {
 
-/// 0, 1, 2 for x, y, z; otherwise -1.
+/// Returns 0, 1, 2 for x, y, z; otherwise -1.
 int axis_of(char letter) {
     return letter >= 'x' && letter <= 'z' ? letter - 'x' : -1;
 }

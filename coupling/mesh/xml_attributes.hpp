@@ -19,7 +19,7 @@ struct XmlAttributes {
         while (pairs[2 * n] != nullptr) ++n;
         return n;
     }
-    /// Null if there is none.
+    /// Returns null if the attribute is missing.
     const char* find(const char* name) const {
         for (const char** pair = pairs; *pair != nullptr; pair += 2)
             if (std::strcmp(pair[0], name) == 0) return pair[1];
@@ -31,7 +31,7 @@ struct XmlAttributes {
     }
 };
 
-/// name="text"
+/// Returns name="text".
 inline std::string quoted(const char* name, const char* text) {
     return std::string(name) + "=\"" + printable(text) + "\"";
 }

@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Debian's package openfoam has no headers. This takes those that the function object needs from the distribution's source
-# package of the same version: 45 MB to download, 40 MB in the folder. It changes no list of packages on the machine.
+# Debian's package openfoam has no headers. This script copies the headers that the function object needs from the
+# distribution's source package of the same version: 45 MB to download, 40 MB in the folder. It does not change the list
+# of packages on the machine.
 #
 #     sh headers.sh FOLDER            then: cmake .. -DOPENFOAM_DIR=FOLDER
 set -eu
@@ -13,7 +14,7 @@ folder=$(cd "$1" && pwd)
 work=$folder/download
 mkdir -p "$work/lists/partial" "$work/cache/archives/partial"
 
-# The sources lie where the packages come from.
+# The source packages are on the server of the binary packages.
 uri=$(sed -n 's/^URIs: *\([^ ]*\).*/\1/p; s/^deb \(\[[^]]*\] \)\{0,1\}\([^ ]*\) .*/\2/p' /etc/apt/sources.list.d/*.sources \
     /etc/apt/sources.list 2>/dev/null | head -n 1)
 suite=$(. /etc/os-release && echo "$VERSION_CODENAME")

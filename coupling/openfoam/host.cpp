@@ -11,7 +11,7 @@ namespace Foam {
 
 namespace {
 
-/// "velocity.y" as "velocity" and 1; -1 for what is no component.
+/// Returns "velocity" and 1 for "velocity.y"; -1 for a name that is not a component.
 std::pair<std::string, int> component_of(const std::string& name) {
     const std::size_t dot = name.rfind('.');
     if (dot == std::string::npos || dot + 2 != name.size()) return {name, -1};
@@ -26,11 +26,12 @@ std::pair<std::string, int> component_of(const std::string& name) {
     if (foamVersion::api != OPENFOAM)
         FatalErrorInFunction << "surrogate: these function objects were compiled for OpenFOAM v"
                              << OPENFOAM << ", and this is v" << foamVersion::api
-                             << ": they are to be built for it" << exit(FatalError);
+                             << "; rebuild them for this version" << exit(FatalError);
     constexpr int tried = 1912;
     if (foamVersion::api != tried)
-        WarningInFunction << "surrogate: tried with OpenFOAM " << tried
-                          << "; nobody has tried this version, " << foamVersion::api << endl;
+        WarningInFunction << "surrogate: OpenFOAM version is " << foamVersion::api
+                          << ", expected the tested version " << tried << "; check the results"
+                          << endl;
     const ::surrogate::Options options = {{"agree", "true"}};
     return Pstream::parRun() ? ::surrogate::mpi_context(MPI_COMM_WORLD, options)
                              : ::surrogate::Context(options);
@@ -64,8 +65,7 @@ surrogate_array column_of(const fvMesh& mesh, const dictionary& names,
                          << card_name.c_str() << "' of the model's card. The volScalarFields are "
                          << mesh.sortedNames<volScalarField>() << ", the volVectorFields "
                          << mesh.sortedNames<volVectorField>()
-                         << ". The entry names says what a field is called here."
-                         << exit(FatalError);
+                         << ". Set the field's name in the entry names." << exit(FatalError);
     return {};
 }
 

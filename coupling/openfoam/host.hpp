@@ -9,7 +9,7 @@
 
 namespace Foam {
 
-/// Runs `work`; an error of the library's, the same on all ranks, becomes a FatalError.
+/// Runs `work`. An error of the library, which is the same on all ranks, becomes a FatalError.
 template <class Work>
 void call(const Work& work) {
     try {
@@ -19,21 +19,22 @@ void call(const Work& work) {
     }
 }
 
-/// A context over the ranks of a parallel run, or of this one, without MPI; its runs agree on
-/// errors. A FatalError if this is not the version of OpenFOAM whose headers it was compiled with;
-/// says so if nobody has tried that version. Collective.
+/// Returns a context over the ranks of a parallel run, or of this process, without MPI; its runs
+/// agree on errors. Raises a FatalError if the version of OpenFOAM differs from the version of the
+/// headers. Warns about an untested version. Collective.
 ::surrogate::Context host_context();
 
-/// This rank's cells by their centres, without ids: these are not known to a decomposed case.
+/// Returns this rank's cells by their centers, without ids, because a decomposed case has no global
+/// ids.
 surrogate_points cells_of(const fvMesh& mesh);
 
-/// Returns the name of a card field in the dictionary `names`; without an entry the field's own
-/// name.
+/// Returns the name of a card field in the dictionary `names`; the field's own name without an
+/// entry.
 word host_name(const dictionary& names, const std::string& card_name);
 
-/// The numbers of a volScalarField, or with ".x", ".y", ".z" of a component of a volVectorField,
-/// where they lie; ghost values are not among them. A FatalError that lists the fields if there is
-/// none.
+/// Returns the numbers of a volScalarField, or with ".x", ".y", ".z" of a component of a
+/// volVectorField, without a copy and without ghost values. Raises a FatalError with a list of the
+/// fields if there is none.
 surrogate_array column_of(const fvMesh& mesh, const dictionary& names,
                           const std::string& card_name);
 

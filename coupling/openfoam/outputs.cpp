@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The fields that a model writes: made, and compared with the solver's.
+// Creation of the fields that a model writes, and their comparison with the solver's.
 #include <zeroGradientFvPatchFields.H>
 
 #include "host.hpp"

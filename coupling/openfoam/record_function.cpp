@@ -67,7 +67,7 @@ bool recordFunction::execute() {
     if (sample_ == n_sample_) return true;
     if (mesh_.changing())
         FatalErrorInFunction
-            << "surrogateRecord: the mesh changes, which a data set of one cloud cannot hold"
+            << "surrogateRecord: the mesh changes; a data set of one point cloud needs a fixed mesh"
             << exit(FatalError);
     call([&] {
         for (const word& field : fields_) write_field(field);

@@ -20,14 +20,15 @@ namespace functionObjects {
 ///                        withoutMean (p); executeControl timeStep; executeInterval 5; writeControl
 ///                        none; } }
 ///
-///   file         gets its name when the last sample is written
+///   file         is renamed into place after the last sample is written
 ///   fields       names of volScalarFields, and components of volVectorFields
-///   samples      how many; later executions write nothing
-///   withoutMean  fields that are written less their mean by volume, such as the pressure of a
+///   samples      number of samples; later executions write nothing
+///   withoutMean  fields from which the mean by volume is subtracted, such as the pressure of a
 ///                closed box
 ///
-/// Without `writeControl none` OpenFOAM executes a function object in every step, whatever its
-/// executeInterval. The cells' centres are x, y, z. Errors as those of type surrogate.
+/// Without `writeControl none` OpenFOAM executes a function object in every step, independent of
+/// its executeInterval. The coordinates x, y, z are the centers of the cells. Errors as in type
+/// surrogate.
 class recordFunction : public fvMeshFunctionObject {
 public:
     TypeName("surrogateRecord");

@@ -11,7 +11,7 @@
 namespace Foam {
 namespace functionObjects {
 
-/// A model on the cells of OpenFOAM, run after every time step:
+/// Runs a model on the cells of OpenFOAM after every time step:
 ///
 ///     functions { nn { type surrogate; libs (surrogateFoam); model "cavity.safetensors"; names {
 ///     velocity U; } } }
@@ -23,10 +23,11 @@ namespace functionObjects {
 ///   compare  none (default); fields, withoutMeans: prints the relative L2 norm of prediction less
 ///            the solver's field of that name, for pressures each less its mean
 ///
-/// Inputs are volScalarFields and volVectorFields, read where they lie; the output `pressure`
-/// becomes the volScalarField `predicted_pressure`, which OpenFOAM writes with its own. Units are
-/// OpenFOAM's, which are not compared with the card's. When the mesh moves or changes the plan
-/// follows. An error is a FatalError on all ranks, with the text of the first rank at fault.
+/// Inputs are volScalarFields and volVectorFields, which are read without a copy. The output
+/// `pressure` becomes the volScalarField `predicted_pressure`, which OpenFOAM writes with its own
+/// fields. Units are the units of OpenFOAM, which are not compared with the card's. After a change
+/// of the mesh the plan is updated. An error is a FatalError on all ranks, with the text of the
+/// first failing rank.
 class surrogateFunction : public fvMeshFunctionObject {
 public:
     TypeName("surrogate");

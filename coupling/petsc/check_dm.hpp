@@ -5,16 +5,16 @@
 
 namespace surrogate::petsc {
 
-/// The remedies of errors about meshes whose points have no rule here.
+/// Remedy in errors about meshes whose points have no defined location here.
 inline constexpr const char* points_remedy =
     "pass the coordinates of the owned points to surrogate_domain_create_points, or (types "
     "surrogate of KSPGuess and SNES) set -surrogate_coordinates_file FILE or compose a Vec of them "
     "under the name \"coordinates\" with the KSP, SNES or matrix";
 
-/// That the DM is on the communicator of the context.
+/// Checks that the DM is on the communicator of the context.
 PetscErrorCode check_dm_comm(const surrogate_context* context, DM dm);
 
-/// That the DM is a DMDA.
+/// Checks that the DM is a DMDA.
 PetscErrorCode check_da(DM dm);
 
 }  // namespace surrogate::petsc

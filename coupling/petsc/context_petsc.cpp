@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Errors, options and the objects of a plan, in PETSc's manner.
+// Errors, options and the objects of a plan with PETSc conventions.
 #include <surrogate/surrogate_mpi.h>
 #include <surrogate/surrogate_petsc.h>
 
@@ -23,7 +23,7 @@ namespace {
 using surrogate::petsc::EventScope;
 using surrogate::petsc::find_event;
 
-/// An option of surrogate_options_set as -surrogate_<key>. fallback is what -help shows.
+/// An option of surrogate_options_set as -surrogate_<key>. -help prints `fallback` as the default.
 template <class Value>
 struct Option {
     const char* key;
@@ -48,7 +48,7 @@ constexpr std::array<Option<const char*>, 8> text_options = {{
 }};
 constexpr std::array<Option<PetscBool>, 3> flag_options = {{
     {"reproducible", "-surrogate_reproducible",
-     "the same bits for any ranks, partition, threads and vector width", PETSC_FALSE},
+     "bitwise identical for any ranks, partition, threads and vector width", PETSC_FALSE},
     {"check_finite", "-surrogate_check_finite", "report NaN and infinity in fields", PETSC_TRUE},
     {"agree", "-surrogate_agree", "all ranks return the error of the rank at fault", PETSC_FALSE},
 }};

@@ -6,14 +6,14 @@
 
 namespace surrogate::petsc {
 
-// Order between PETSc's work on a device and runs of a plan with backend cuda on the same Vecs:
-// runs go to the stream of PETSc's current device context. A PETSc older than 3.20 does not show
-// its stream: there each side waits on the host for the other.
+// Synchronization of PETSc's work on a device with runs of a plan with backend cuda on the same
+// Vecs. Runs are enqueued on the stream of PETSc's current device context. PETSc before 3.20 does
+// not give access to its stream; the host then waits for the work of PETSc and of the plan.
 
-/// Orders the plan's further work after PETSc's work so far.
+/// Enqueues the plan's further work behind PETSc's work so far.
 PetscErrorCode follow_petsc(surrogate_plan* plan);
 
-/// Orders PETSc's further work after the plan's run.
+/// Enqueues PETSc's further work behind the plan's run.
 PetscErrorCode let_petsc_follow(surrogate_plan* plan);
 
 }  // namespace surrogate::petsc

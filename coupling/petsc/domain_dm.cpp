@@ -18,8 +18,8 @@ using surrogate::petsc::create_plex_domain;
 using surrogate::petsc::EventScope;
 using surrogate::petsc::find_event;
 
-/// Natural numbers of the n owned grid points, in the order of global vectors; the caller frees
-/// them.
+/// Returns the natural numbers of the n owned grid points, in the order of global vectors. The
+/// caller frees them.
 PetscErrorCode natural_ids(DM dm, int64_t** ids, int64_t* n) {
     PetscFunctionBegin;
     PetscInt n_x = 0, n_y = 0;  // of the whole grid

@@ -34,7 +34,8 @@ PetscErrorCode check_grid(DM dm) {
     PetscFunctionReturn(0);
 }
 
-/// The block that this rank owns; x runs fastest in its vectors, which is the library's default.
+/// Sets the block that this rank owns. x is the fastest index of its vectors, which is the
+/// library's default.
 PetscErrorCode set_block(DM dm, surrogate_sphere* sphere) {
     PetscFunctionBegin;
     PetscInt n_x = 0, n_y = 0, x = 0, y = 0, width = 0, height = 0;
@@ -50,8 +51,8 @@ PetscErrorCode set_block(DM dm, surrogate_sphere* sphere) {
     PetscFunctionReturn(0);
 }
 
-/// Longitudes of the first row and latitudes of the first column; *wrong: the first point that is
-/// not where they say, or -1. x: (n_point, 2), degrees.
+/// Writes the longitudes of the first row and the latitudes of the first column. *wrong is the
+/// first point that does not match them, or -1. x: (n_point, 2), degrees.
 void split_coordinates(const PetscScalar* x, const surrogate_sphere& sphere, double* latitude,
                        double* longitude, int64_t* wrong) {
     constexpr double tolerance = 1e-3;  // degrees: single precision passes
@@ -66,7 +67,7 @@ void split_coordinates(const PetscScalar* x, const surrogate_sphere& sphere, dou
     }
 }
 
-/// Raises on all ranks what `wrong` tells of one.
+/// Raises an error on all ranks if `wrong` is set on one rank.
 PetscErrorCode check_rows(MPI_Comm comm, const PetscScalar* x, const surrogate_sphere& sphere,
                           int64_t wrong) {
     PetscFunctionBegin;

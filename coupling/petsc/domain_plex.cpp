@@ -16,7 +16,7 @@ namespace surrogate::petsc {
 
 namespace {
 
-/// Points [first, end) of the mesh, all cells or all vertices.
+/// Points [first, end) of the mesh: all cells or all vertices.
 struct Stratum {
     PetscInt first, end;
     bool has(PetscInt point) const { return point >= first && point < end; }
@@ -32,13 +32,14 @@ struct Layout {
     PetscInt end = 0;
 };
 
-/// Unknowns of this rank, and the smallest and largest number of them on a point that has some.
+/// Number of unknowns of this rank, and the smallest and largest number per point that has some.
 struct Census {
     PetscInt on_cells = 0, on_vertices = 0, elsewhere = 0;
     PetscInt fewest = std::numeric_limits<PetscInt>::max(), most = 0;
 };
 
-/// Values of an owned point in the global vectors: without those that are constrained.
+/// Returns the number of values of an owned point in the global vectors, without constrained
+/// values.
 PetscErrorCode n_values(PetscSection section, PetscInt point, PetscInt* n) {
     PetscFunctionBegin;
     PetscInt n_constrained = 0;
@@ -65,7 +66,7 @@ PetscErrorCode count(PetscSection section, const Stratum& cells, const Stratum& 
     PetscFunctionReturn(0);
 }
 
-/// Over all ranks: ranks without points have the layout of the others.
+/// Reduces over all ranks. Ranks without points get the layout of the other ranks.
 PetscErrorCode sum_up(MPI_Comm comm, Census* census) {
     PetscFunctionBegin;
     std::array<PetscInt, 5> largest = {census->on_cells, census->on_vertices, census->elsewhere,
@@ -219,7 +220,8 @@ PetscErrorCode place_points(DM dm, const Layout& layout, const Coordinates& coor
     PetscFunctionReturn(0);
 }
 
-/// Writes x (n_point, n_axis) with marks and coordinates that live for this call. Local.
+/// Writes x (n_point, n_axis). Allocates marks and reads coordinates for the time of this call.
+/// Local.
 PetscErrorCode place_all(DM dm, const Layout& layout, Coordinates coordinates, PetscScalar* x) {
     PetscFunctionBegin;
     PetscCheck(coordinates.vec, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG,

@@ -8,8 +8,8 @@
 
 namespace surrogate::petsc {
 
-/// A domain of points at the coordinates of a Vec, whose local part is (n_point, n_axis); global
-/// ids (n_point) or null. Collective.
+/// Creates a domain of points at the coordinates of a Vec with local part (n_point, n_axis). `ids`
+/// are global ids (n_point) or null. Collective.
 PetscErrorCode create_from_coordinates(surrogate_context* context, Vec coordinates, PetscInt n_axis,
                                        const int64_t* ids, int64_t n_point,
                                        surrogate_domain** domain);

@@ -14,7 +14,8 @@ namespace surrogate::petsc {
 
 namespace {
 
-/// n_component with 0 resolved to the block size, and the number of points in the Vec on this rank.
+/// Returns n_component, replaced by the block size if it is 0, and the number of points of the Vec
+/// on this rank.
 PetscErrorCode layout(const surrogate_vec_field& field, PetscInt* n_component, PetscInt* n_point) {
     PetscFunctionBegin;
     PetscInt n_local = 0;
@@ -29,7 +30,7 @@ PetscErrorCode layout(const surrogate_vec_field& field, PetscInt* n_component, P
                field.name, field.component, *n_component);
     PetscCheck(n_local % *n_component == 0, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ,
                "field %s: local length %" PetscInt_FMT
-               " of the Vec is no multiple of its %" PetscInt_FMT " components",
+               " of the Vec is not a multiple of its %" PetscInt_FMT " components",
                field.name, n_local, *n_component);
     *n_point = n_local / *n_component;
     PetscFunctionReturn(0);
@@ -50,8 +51,7 @@ PetscErrorCode check_vec(const surrogate_plan* plan, const surrogate_vec_field& 
     PetscFunctionReturn(0);
 }
 
-/// A name given twice on one side: the plan would keep the last Vec, and leave the other one as it
-/// was.
+/// Checks that a name is not given twice on one side. The plan would use only the last Vec.
 PetscErrorCode check_name(const VecList& call, PetscInt field) {
     PetscFunctionBegin;
     const char* const name = call[field].name;
@@ -66,7 +66,8 @@ PetscErrorCode check_name(const VecList& call, PetscInt field) {
     PetscFunctionReturn(0);
 }
 
-/// Written alone, a Vec needs no old values on the device; interlaced or read as well, it does.
+/// Returns the access to a Vec. A Vec that is only written needs no old values on the device; an
+/// interlaced Vec, or one that is also read, does.
 VecArray::Access access(const VecList& call, PetscInt field, PetscInt n_component,
                         bool keeps_outputs) {
     if (call.is_input(field)) return VecArray::Access::read;
@@ -87,8 +88,8 @@ PetscErrorCode bind(const VecList& call, PetscInt field, Borrower& borrower, Vec
                           borrower.place()));
     const int32_t space = space_of(array->memory());
     PetscCheck(space != no_space, PETSC_COMM_SELF, PETSC_ERR_SUP,
-               "field %s: the Vec lies in %s memory; a plan with backend cuda takes CUDA and host "
-               "memory, other plans take any Vec and compute on the host (-surrogate_backend simd)",
+               "field %s: the Vec is in %s memory, expected CUDA or host memory for backend cuda; "
+               "other backends accept any Vec and compute on the host (-surrogate_backend simd)",
                entry.name, name_of(array->memory()));
     const bool is_whole = entry.component == SURROGATE_ALL_COMPONENTS;
     const PetscInt first = is_whole ? 0 : entry.component;
@@ -99,15 +100,16 @@ PetscErrorCode bind(const VecList& call, PetscInt field, Borrower& borrower, Vec
     PetscFunctionReturn(0);
 }
 
-/// This rank's Vec could not be used; the others are not left waiting.
+/// Takes part in the work of the other ranks after an error of this rank's Vec, so that they do not
+/// block.
 void take_part(Borrower& borrower, PetscErrorCode error) {
     char* text = nullptr;  // PETSc's, of the last error raised
     if (PetscErrorMessage(error, nullptr, &text) || !text || !*text) text = nullptr;
-    borrower.take_part(status_of(error), text ? text : "a Vec could not be used");
+    borrower.take_part(status_of(error), text ? text : "a Vec on this rank is not usable");
 }
 
-/// Binds the fields from `field` on and works: one level of recursion a field, so that every array
-/// has its guard on the stack and nothing is allocated.
+/// Binds the fields from `field` on, then calls work(). Recurses once per field, so that every
+/// array has its guard on the stack and nothing is allocated.
 PetscErrorCode bind_and_work(const VecList& call, PetscInt field, bool has_cuda,
                              Borrower& borrower) {
     if (field == call.n_field()) return borrower.work(has_cuda);

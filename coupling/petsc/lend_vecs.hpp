@@ -7,7 +7,7 @@
 
 namespace surrogate::petsc {
 
-/// Fields in Vecs, numbered through, inputs first.
+/// Fields in Vecs, numbered consecutively, inputs first.
 struct VecList {
     PetscInt n_in, n_out;
     const surrogate_vec_field *in, *out;
@@ -19,26 +19,26 @@ struct VecList {
     }
 };
 
-/// Somebody who works on the arrays of Vecs for the time of one call.
+/// Interface of the work that uses the arrays of Vecs during one call.
 class Borrower {
 public:
     virtual ~Borrower() = default;
 
     virtual const surrogate_plan* plan() const = 0;
-    /// Memory space in which it takes arrays.
+    /// Returns the memory space in which it uses arrays.
     virtual VecPlace place() const = 0;
-    /// True: outputs may keep their previous values.
+    /// Returns true if outputs may keep their previous values.
     virtual bool keeps_outputs() const = 0;
     virtual surrogate_status bind(bool is_input, const surrogate_vec_field& field,
                                   const surrogate_array& array) = 0;
-    /// All arrays are bound. has_cuda: one of them lies in CUDA memory.
+    /// Works on the arrays, which are all bound. `has_cuda`: one of them is in CUDA memory.
     virtual PetscErrorCode work(bool has_cuda) = 0;
-    /// Takes part in the work of the other ranks: a Vec of this one could not be used.
+    /// Takes part in the work of the other ranks after an error of a Vec on this rank.
     virtual void take_part(surrogate_status status, const char* text) = 0;
 };
 
-/// Lends the arrays of all Vecs to `borrower`, lets it work and gives them back, on every path.
-/// Nothing is allocated. Errors: see surrogate_plan_run_vec.
+/// Gets the arrays of all Vecs, calls the work of `borrower` and restores the arrays, also after
+/// errors. Does not allocate. Errors: see surrogate_plan_run_vec.
 PetscErrorCode lend_vecs(const VecList& list, Borrower& borrower);
 
 }  // namespace surrogate::petsc

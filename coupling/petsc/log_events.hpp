@@ -7,12 +7,12 @@
 
 namespace surrogate::petsc {
 
-/// The log event "SurrPlan", "SurrRun" or "SurrGuess". Registered at the first use, so that nothing
-/// has to be initialised after PetscInitialize; looked up by name, so that nothing outlives
-/// PetscFinalize.
+/// Returns the log event "SurrPlan", "SurrRun" or "SurrGuess". The event is registered at its first
+/// use, so that PetscInitialize needs no further call. It is found by name, so that no state
+/// outlives PetscFinalize.
 PetscErrorCode find_event(const char* name, PetscLogEvent* event);
 
-/// A log event from construction to the end of the scope, so that an error return ends it too.
+/// Records a log event from construction to the end of the scope, also after an error return.
 class EventScope {
 public:
     explicit EventScope(PetscLogEvent event)

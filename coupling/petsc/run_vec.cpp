@@ -12,7 +12,7 @@ namespace surrogate::petsc {
 
 namespace {
 
-/// A run of a plan on the arrays of Vecs.
+/// Runs a plan on the arrays of Vecs.
 class PlanRun final : public Borrower {
 public:
     explicit PlanRun(surrogate_plan* plan) : plan_(plan) {
@@ -34,7 +34,7 @@ public:
 
     PetscErrorCode work(bool has_cuda) override { return has_cuda ? run_on_cuda() : run(); }
 
-    /// Sends NaN. With agree=true the other ranks hear what this one's error is about.
+    /// Sends NaN. With agree=true the other ranks get the error of this rank.
     void take_part(surrogate_status status, const char* text) override {
         surrogate_plan_unbind(plan_);
         surrogate_plan_run_with_error(plan_, status, text);
@@ -47,10 +47,10 @@ private:
         PetscFunctionReturn(0);
     }
 
-    /// PETSc may still be working on Vecs in CUDA memory.
+    /// Waits for PETSc, which may still be working on Vecs in CUDA memory.
     PetscErrorCode run_on_cuda() {
         if (const PetscErrorCode error = follow_petsc(plan_)) {
-            take_part(status_of(error), "PETSc's work on the Vecs could not be waited for");
+            take_part(status_of(error), "waiting for PETSc's work on the Vecs failed");
             return error;
         }
         const PetscErrorCode error = run();
@@ -76,7 +76,7 @@ extern "C" PetscErrorCode surrogate_plan_run_vec(surrogate_plan* plan, PetscInt 
     surrogate::petsc::PlanRun run(plan);
     surrogate_plan_unbind(plan);
     const PetscErrorCode error = surrogate::petsc::lend_vecs({n_in, n_out, in, out}, run);
-    surrogate_plan_unbind(plan);  // the arrays were lent for this call only
+    surrogate_plan_unbind(plan);  // the arrays were borrowed for this call only
     PetscCall(error);
     PetscFunctionReturn(0);
 }

@@ -6,8 +6,8 @@
 
 namespace surrogate::petsc {
 
-/// Memory of PetscScalar: rows `stride` numbers apart, columns side by side. The library only reads
-/// inputs.
+/// Describes memory of PetscScalar with rows `stride` numbers apart and contiguous columns. The
+/// library only reads inputs.
 inline surrogate_array scalar_array(const PetscScalar* data, int64_t n_row, int64_t n_column,
                                     int64_t stride, int32_t space = SURROGATE_HOST) {
     constexpr int32_t dtype =

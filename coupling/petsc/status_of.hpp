@@ -6,7 +6,7 @@
 
 namespace surrogate::petsc {
 
-/// The status that an error of PETSc's comes nearest to: the inverse of surrogate_petsc_error_code.
+/// Returns the status for an error of PETSc: the inverse of surrogate_petsc_error_code.
 inline surrogate_status status_of(PetscErrorCode error) {
     switch (error) {
         case 0: return SURROGATE_SUCCESS;

@@ -9,7 +9,7 @@ namespace surrogate::petsc {
 
 namespace {
 
-/// A step of a time loop on the arrays of Vecs.
+/// Steps a time loop on the arrays of Vecs.
 class LoopStep final : public Borrower {
 public:
     LoopStep(surrogate_timeloop* loop, surrogate_plan* plan, PetscReal dt_s, int32_t* outcome)
@@ -60,7 +60,7 @@ extern "C" PetscErrorCode surrogate_timeloop_step_vec(surrogate_timeloop* loop, 
     surrogate::petsc::LoopStep step(loop, plan, dt_s, outcome);
     surrogate_timeloop_unbind(loop);
     const PetscErrorCode error = surrogate::petsc::lend_vecs({n_in, n_out, in, out}, step);
-    surrogate_timeloop_unbind(loop);  // the arrays were lent for this call only
+    surrogate_timeloop_unbind(loop);  // the arrays were borrowed for this call only
     PetscCall(error);
     PetscFunctionReturn(0);
 }

@@ -7,8 +7,8 @@
 
 namespace surrogate::petsc {
 
-/// The local array of a Vec while the guard lives: taken on the host or where it lies, given back
-/// on every path.
+/// Holds the local array of a Vec, in host memory or in its current memory space. The destructor
+/// restores the array.
 class VecArray {
 public:
     enum class Access { read, write, read_write };
@@ -19,7 +19,7 @@ public:
     VecArray& operator=(const VecArray&) = delete;
 
     PetscErrorCode open(Vec vec, Access access, VecPlace place);
-    /// Gives the array back early, with PETSc's outcome.
+    /// Restores the array early, and returns PETSc's error code.
     PetscErrorCode close();
 
     Vec vec() const { return vec_; }

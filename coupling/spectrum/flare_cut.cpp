@@ -12,7 +12,7 @@ namespace {
 
 using nlohmann::json;
 
-/// The value of a key; null is the default, as in the official constructors.
+/// Returns the value of a key; null is the default, as in the official constructors.
 template <class T>
 T value_of(const json& network, const char* key, T fallback) {
     const auto found = network.find(key);
@@ -23,8 +23,8 @@ FlareShape shape_of(const json& network) {
     const auto name = value_of<std::string>(network, "model", "FLAREModel");
     if (name == "ModelWrapper")
         fail(
-            "spectrum: the model is a sequence classifier (ModelWrapper), and looks at FLAREModel "
-            "and BigFLAREModel only");
+            "spectrum: the model is a sequence classifier (ModelWrapper), expected FLAREModel or "
+            "BigFLAREModel");
     FlareShape s;
     s.is_ablation = name == "BigFLAREModel";
     s.channel_dim = value_of<int64_t>(network, "channel_dim", 64);
@@ -47,7 +47,7 @@ FlareShape shape_of(const json& network) {
     return s;
 }
 
-/// Names as the library takes them: without what wrapped modules put before them.
+/// Returns the name that the library uses, without prefixes of wrapped modules.
 std::string plain_name(std::string name) {
     for (bool is_wrapped = true; is_wrapped;) {
         is_wrapped = false;
@@ -60,7 +60,7 @@ std::string plain_name(std::string name) {
     return name;
 }
 
-/// Last layers that change nothing.
+/// Adds last layers that change nothing.
 void add_identity(ModelBytes& model, const FlareShape& shape) {
     const int64_t n = shape.channel_dim;
     const auto size = static_cast<size_t>(n);
@@ -79,7 +79,7 @@ void add_identity(ModelBytes& model, const FlareShape& shape) {
     add("fc2", identity);
 }
 
-/// "blocks.12.norm1.weight" -> 12; -1 for what is no block's.
+/// Returns 12 for "blocks.12.norm1.weight"; -1 for a name that belongs to no block.
 int64_t block_of(const std::string& name) {
     const std::string begin = "blocks.";
     return name.starts_with(begin) ? std::stoll(name.substr(begin.size())) : -1;

@@ -21,23 +21,23 @@ struct FlareShape {
     int64_t head_dim() const { return channel_dim / num_heads; }
 };
 
-/// The model file of a FLARE whose parts can be looked at through the library's door: the stream of
-/// channels that enters a block is the prediction of a model that ends there, and whose last layers
-/// change nothing (x + act(0) = x, then the identity). Reads on rank 0; all functions are
-/// collective.
+/// The model file of a FLARE whose blocks can be evaluated through the public interface. The
+/// channels that enter a block are the prediction of a model that ends before the block and whose
+/// last layers change nothing (x + act(0) = x, then the identity). Reads on rank 0; all functions
+/// are collective.
 class FlareCut {
 public:
-    /// `model` is the file, loaded: its card has been checked. Failure (bad_usage): another family,
-    /// a class or options whose mixing is not one matrix (sequences, latent blocks),
+    /// `model` is the loaded file, whose card was checked. Throws Failure (bad_usage) for another
+    /// family, a class or options whose mixing is not one matrix (sequences, latent blocks), and
     /// in_out_proj_ratio other than 1.
     FlareCut(const Job& job, const Model& model, const std::string& file);
 
     const FlareShape& shape() const { return shape_; }
 
-    /// A bare network: x [n, in_dim] -> y [n, channel_dim], what enters block `block`.
+    /// Returns a bare network: x [n, in_dim] -> y [n, channel_dim], the input of block `block`.
     Model stream_before(const Context& context, int64_t block) const;
 
-    /// The numbers of a weight, in C order, on every rank.
+    /// Returns the numbers of a weight, in C order, on all ranks.
     std::vector<double> weight(const std::string& name) const;
     bool has_weight(const std::string& name) const;
 
@@ -46,7 +46,7 @@ private:
 
     const Job& job_;
     FlareShape shape_;
-    std::string card_;  ///< on every rank
+    std::string card_;  ///< on all ranks
     ModelBytes bytes_;  ///< rank 0; without check case, names without prefixes of wrappers
 };
 

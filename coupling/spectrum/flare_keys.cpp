@@ -18,8 +18,8 @@ FlareKeys::Norm FlareKeys::norm_of(const FlareCut& cut, const std::string& name)
     return norm;
 }
 
-/// Over the rows of each column. PyTorch's RMSNorm takes the machine epsilon of its type, LayerNorm
-/// 1e-5.
+/// Normalizes the rows of each column. PyTorch's RMSNorm uses the machine epsilon of its type,
+/// LayerNorm 1e-5.
 void FlareKeys::normalise(const Norm& norm, Eigen::Ref<MatrixXd> x) {
     const bool is_layer = norm.bias.size() > 0;
     const double eps = is_layer ? 1e-5 : std::numeric_limits<double>::epsilon();
@@ -60,7 +60,8 @@ FlareKeys::FlareKeys(const FlareCut& cut, int64_t block) : shape_(cut.shape()) {
     key_norm_ = norm_of(cut, name + "att.k_norm");
 }
 
-/// latent_q (C, M) is a view of the memory of (H, M, D); shared by all heads, of (M, D).
+/// Returns the queries of a head. latent_q (C, M) is a view of the memory of (H, M, D), or of (M,
+/// D) if all heads share it.
 MatrixXd FlareKeys::queries(int64_t head) const {
     const int64_t n = shape_.num_latents, d = shape_.head_dim();
     const double* const first = latents_.data() + (shape_.shared_latents ? 0 : head * n * d);
@@ -78,7 +79,7 @@ void FlareKeys::activate(MatrixXd& x) const {
     });
 }
 
-/// norm1, then the chain k_proj: residuals around every layer whose widths agree.
+/// Applies norm1, then the chain k_proj, with residuals around every layer whose widths agree.
 MatrixXd FlareKeys::keys(const MatrixXd& stream) const {
     MatrixXd x = stream;
     normalise(norm_, x);

@@ -10,17 +10,18 @@
 
 namespace surrogate::tool {
 
-/// Queries and keys of one block of FLARE in double precision: what its scores are made of.
+/// Computes queries and keys of one block of FLARE, from which its scores are computed, in double
+/// precision.
 class FlareKeys {
 public:
     /// Collective.
     FlareKeys(const FlareCut& cut, int64_t block);
 
-    /// (num_latents, head_dim), after its norm, times attn_scale.
+    /// Returns (num_latents, head_dim), after its norm, times attn_scale.
     Eigen::MatrixXd queries(int64_t head) const;
 
-    /// stream (channel_dim, n): what enters the block, a point a column. Returns (channel_dim, n),
-    /// the heads' keys one above the other, after their norm. Local.
+    /// Returns the keys (channel_dim, n) of the heads, one above the other, after their norm.
+    /// `stream` (channel_dim, n) is the input of the block, one point per column. Local.
     Eigen::MatrixXd keys(const Eigen::MatrixXd& stream) const;
 
 private:

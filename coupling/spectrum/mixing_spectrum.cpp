@@ -17,14 +17,14 @@ using Eigen::VectorXd;
 
 constexpr int64_t chunk_points = 1024;
 
-/// The sums behind one head's softmaxes.
+/// Computes the sums of one head's softmaxes.
 class Head {
 public:
     Head(const FlareKeys& block, const FlareShape& shape, int64_t head, const MatrixXd& keys)
         : queries_(block.queries(head)),
           keys_(keys.middleRows(head * shape.head_dim(), shape.head_dim())) {}
 
-    /// Calls with the scores (latents, points) of a chunk after the other.
+    /// Calls work with the scores (latents, points) of one chunk after the other.
     template <class Work>
     void for_scores(const Work& work) const {
         for (int64_t first = 0; first < keys_.cols(); first += chunk_points) {
@@ -42,7 +42,7 @@ public:
         return maxima;
     }
 
-    /// Over this rank's points, of exp(S - maxima).
+    /// Returns sums of exp(S - maxima) over this rank's points.
     VectorXd sums(const VectorXd& maxima) const {
         VectorXd sums = VectorXd::Zero(queries_.rows());
         for_scores([&](const MatrixXd& scores) {
@@ -51,7 +51,7 @@ public:
         return sums;
     }
 
-    /// This rank's part of T. S <= Lm and S <= Ln, so no exponent is above 0.
+    /// Returns this rank's part of T. S <= Lm and S <= Ln, so no exponent is above 0.
     MatrixXd product(const VectorXd& log_of_points) const {
         MatrixXd product = MatrixXd::Zero(queries_.rows(), queries_.rows());
         for_scores([&](const MatrixXd& scores) {
@@ -71,7 +71,8 @@ private:
     MatrixXd queries_, keys_;
 };
 
-/// Descending; T is positive semidefinite, so what is below 0 is rounding.
+/// Returns the eigenvalues, descending. T is positive semidefinite, so negative values are rounding
+/// errors.
 std::vector<double> eigenvalues_of(const MatrixXd& t) {
     const Eigen::SelfAdjointEigenSolver<MatrixXd> solver(t, Eigen::EigenvaluesOnly);
     if (solver.info() != Eigen::Success)
@@ -91,7 +92,7 @@ void check_largest(const std::vector<double>& values, int64_t head) {
                                         "inputs, are not finite or too large");
 }
 
-/// The columns of one matrix, one after the other.
+/// Reduces the columns of one matrix, one after the other.
 void reduce(const Context& context, int32_t op, MatrixXd& values) {
     context.reduce(op, values.size(), values.data());
 }

@@ -23,8 +23,8 @@ namespace {
 using Eigen::MatrixXd;
 using Values = std::vector<double>;
 
-constexpr double counted = 1e-6;  ///< eigenvalues above it are counted, as the paper does
-/// Sums in double leave so much; what is below is not drawn.
+constexpr double counted = 1e-6;  ///< threshold of the count of eigenvalues, as in the paper
+/// Rounding error of the sums in double precision; smaller values are not drawn.
 constexpr double rounding = 1e-15;
 
 /// The eigenvalues of one sample, block and head.
@@ -69,7 +69,7 @@ MatrixXd stream_of(const Job& job, Plan& plan, const MatrixXd& x, int64_t n_chan
     return out.template cast<double>();
 }
 
-/// All samples of one block, on rank 0. Collective.
+/// Computes all samples of one block; the result is on rank 0. Collective.
 std::vector<HeadSpectrum> spectrum_of_block(const Job& job, const Context& context,
                                             const FlareCut& cut, const SpectrumInput& input,
                                             int64_t block, const Options& options, bool is_double) {
@@ -102,7 +102,7 @@ std::string csv_of(const std::vector<HeadSpectrum>& all) {
     return text;
 }
 
-/// Means over those of `all` that `belongs` names.
+/// Returns means over the elements of `all` for which `belongs` returns true.
 template <class Belongs>
 Values mean_of(const std::vector<HeadSpectrum>& all, const Belongs& belongs) {
     Values mean;
@@ -117,7 +117,7 @@ Values mean_of(const std::vector<HeadSpectrum>& all, const Belongs& belongs) {
     return mean;
 }
 
-/// A line a block and head, of means over the samples.
+/// Returns one line per block and head, with means over the samples.
 std::string table_of(const std::vector<HeadSpectrum>& all) {
     std::vector<std::vector<std::string>> rows = {
         {"block", "head", "second", "above 1e-6", "effective rank", "trace"}};
@@ -148,7 +148,8 @@ vtk::Curve curve_of(const std::string& name, const Values& values) {
     return curve;
 }
 
-/// A curve a block, means over heads and samples; of one block a curve a head.
+/// Returns an image with one curve per block, means over heads and samples; for one block, one
+/// curve per head.
 std::string picture_of(const SpectrumArguments& arguments, const std::vector<HeadSpectrum>& all) {
     const bool is_one = arguments.block.has_value();
     vtk::Chart chart{"eigenvalues of the mixing, " + one_line(arguments.model, 60) +
@@ -191,7 +192,7 @@ void spectrum(const Job& job, const SpectrumArguments& arguments) {
     const bool is_double = arguments.precision == "fp64";
     if (!is_double && arguments.precision != "fp32")
         throw Failure(Exit::bad_usage, "--precision is '" + one_line(arguments.precision) +
-                                           "'; it can be fp64 or fp32");
+                                           "', expected fp64 or fp32");
     job.agree([&] {
         if (job.is_root()) check_outputs(arguments);
     });

@@ -11,26 +11,26 @@
 
 namespace surrogate::tool {
 
-/// The command line of `surrogate spectrum MODEL`.
+/// Arguments of `surrogate spectrum MODEL`.
 struct SpectrumArguments {
     std::string model;
     std::string mesh;               ///< --mesh: points and fields; "": the file's check case
-    std::vector<std::string> maps;  ///< --map, --at, --ignore-units: as of predict
+    std::vector<std::string> maps;  ///< --map, --at, --ignore-units: as for predict
     std::string at;
     bool ignore_units = false;
-    std::optional<int64_t> block;    ///< --block: this one only; none: all
+    std::optional<int64_t> block;    ///< --block: this block only; default: all
     std::string csv, plot;           ///< --csv, --plot; "": none
     std::string precision = "fp64";  ///< --precision: of the network; the spectrum itself is double
     std::string threads;
     bool overwrite = false;
 };
 
-/// Eigenvalues of FLARE's mixing matrices (mixing_spectrum.hpp), per sample, block and head, on
-/// points that are spread over the ranks: a table on rank 0's stdout, all numbers in --csv, curves
-/// in --plot. The model is evaluated once for each block, up to that block. Collective; errors are
-/// Failure, on every rank: bad_usage (another family, options, files), no_case (no check case and
-/// no --mesh), not_passed (numbers that are not finite). In a build without Eigen: Failure that
-/// says so.
+/// Computes the eigenvalues of FLARE's mixing matrices (mixing_spectrum.hpp), per sample, block and
+/// head, on points that are distributed over the ranks: a table on rank 0's stdout, all numbers in
+/// --csv, curves in --plot. The model is evaluated once for each block, up to that block.
+/// Collective; errors are Failure, on all ranks: bad_usage (another family, options, files),
+/// no_case (no check case and no --mesh), not_passed (numbers that are not finite). A build without
+/// Eigen throws Failure.
 void spectrum(const Job& job, const SpectrumArguments& arguments);
 
 }  // namespace surrogate::tool

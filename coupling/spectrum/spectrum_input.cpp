@@ -34,7 +34,7 @@ SpectrumInput from_case(const Job& job, const Context& context, const std::strin
 
 #ifdef SURROGATE_HAVE_VTK
 
-/// (value - mean) / std of the card's inputs, in their order.
+/// Returns (value - mean) / std of the card's inputs, in their order.
 MatrixXd normalised(const Model& model, const MeshSample& sample) {
     const auto inputs = model.inputs();
     MatrixXd values(std::ssize(inputs), sample.n());
@@ -57,8 +57,9 @@ MatrixXd normalised(const Model& model, const MeshSample& sample) {
 SpectrumInput from_mesh(const Job& job, const Context& context, const Model& model,
                         const SpectrumArguments& arguments) {
     if (model.inputs().empty())
-        throw Failure(Exit::bad_usage,
-                      "spectrum: the card names no fields, so a mesh cannot feed it");
+        throw Failure(
+            Exit::bad_usage,
+            "spectrum: the card names no fields, so its inputs cannot be read from a mesh");
     FieldRequest request{arguments.mesh, {}, arguments.at, arguments.ignore_units};
     for (const std::string& text : arguments.maps) request.maps.push_back(parse_map(text));
     const OutputPlaces places = output_places(model);
@@ -90,8 +91,8 @@ SpectrumInput read_spectrum_input(const Job& job, const Context& context, const 
         return from_case(job, context, arguments.model);
     } catch (const Failure& failure) {
         if (failure.status() != Exit::no_case) throw;
-        throw Failure(Exit::no_case, std::string(failure.what()) +
-                                         "; --mesh FILE gives the points and fields to look at");
+        throw Failure(Exit::no_case,
+                      std::string(failure.what()) + "; set points and fields with --mesh FILE");
     }
 }
 

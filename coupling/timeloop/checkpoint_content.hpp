@@ -12,7 +12,7 @@
 
 namespace surrogate::timeloop {
 
-/// Rows of all points in the order of surrogate_ordering, without gaps, at a place in the file.
+/// Rows of all points in the order of surrogate_ordering, contiguous, at an offset in the file.
 struct Rows {
     int64_t n_row = 0, n_column = 0;
     int32_t dtype = SURROGATE_FLOAT64;  ///< or SURROGATE_FLOAT32, SURROGATE_INT64
@@ -22,7 +22,7 @@ struct Rows {
     int64_t n_byte() const { return n_row * row_bytes(); }
 };
 
-/// The points of a domain: a group of the file.
+/// Describes the points of a domain, which are a group of the file.
 struct PointsContent {
     std::string group;
     bool is_sphere = false;
@@ -39,7 +39,7 @@ struct FieldContent {
     Rows rows;
 };
 
-/// All that a checkpoint says but the numbers of its fields and points.
+/// Describes a checkpoint, except the numbers of its fields and points.
 struct CheckpointContent {
     double time_s = 0;
     int64_t step = 0, n_skip = 0;
@@ -51,18 +51,19 @@ struct CheckpointContent {
     std::vector<FieldContent> fields;
 };
 
-/// Behind the seal of a checkpoint lies a file of HDF5.
+/// Size of the header in bytes. The HDF5 file begins behind the header.
 constexpr uint64_t seal_bytes = 512;
 
-/// Makes the HDF5 file of a checkpoint but for its rows, and sets their offsets and the size in
-/// `content`. The same bytes for equal content. Throws Error. Local.
+/// Creates the HDF5 file of a checkpoint without its rows. Sets the offsets of the rows and the
+/// file size in `content`. Equal content gives equal bytes. Throws Error. Local.
 void lay_out(CheckpointContent* content, h5::SparseFile* file);
 
-/// Reads the content of a file whose seal is right. Throws Error. Local.
+/// Reads the content of a file whose header was checked. Throws Error. Local.
 CheckpointContent read_content(h5::Storage* file);
 
-/// Returns the differences between a checkpoint and a loop's expectation, a line each; "" if there
-/// are none. Times, values of integrals and places in the file are not compared.
+/// Returns the differences between a checkpoint and the content that a loop expects, one line per
+/// difference, or "" if both agree. Does not compare times, values of integrals and offsets in the
+/// file. Local.
 std::string differences(const CheckpointContent& found, const CheckpointContent& expected);
 
 }  // namespace surrogate::timeloop

@@ -9,7 +9,7 @@ namespace surrogate::timeloop {
 
 namespace {
 
-/// Lines "<what>: <of the file> in the file, <expected> here".
+/// Collects lines "<what>: <found> in the file, <expected> here".
 class Lines {
 public:
     void compare(const std::string& what, const std::string& found, const std::string& expected) {
@@ -38,7 +38,8 @@ const char* type_name(const Rows& rows) {
     return rows.dtype == SURROGATE_FLOAT32 ? "float32" : "float64";
 }
 
-/// Calls same(found, expected) for pairs of one name, and adds a line for each that has none.
+/// Calls same(found, expected) for each pair with one name, and adds a line for each part without a
+/// partner.
 template <class Part, class Name, class Same>
 void compare_parts(const std::string& what, const std::vector<Part>& found,
                    const std::vector<Part>& expected, const Name& name, const Same& same,

@@ -79,7 +79,7 @@ void lay_out(CheckpointContent* content, h5::SparseFile* memory) {
     try {
         lay_out_on(&driver, content);
     } catch (...) {
-        driver.check_storage();  // its error says more than HDF5's
+        driver.check_storage();  // the text of the storage has more detail than HDF5's
         throw;
     }
     driver.check_storage();

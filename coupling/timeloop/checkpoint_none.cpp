@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checkpoints where the library is built without HDF5.
+// Checkpoints in a library that is built without HDF5.
 #include "coupling/timeloop/checkpoint.hpp"
 #include "coupling/timeloop/error.hpp"
 

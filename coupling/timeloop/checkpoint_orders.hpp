@@ -8,12 +8,13 @@
 
 namespace surrogate::timeloop {
 
-/// The orders of the input and the output points of one plan, kept from one checkpoint to the next:
-/// finding an order takes longer than writing the rows. Made anew where points have moved.
+/// Keeps the orderings of the input and the output points of one plan from one checkpoint to the
+/// next, because computing an ordering takes longer than writing the rows. An ordering is computed
+/// again after points have moved.
 struct CheckpointOrders {
     std::array<std::optional<Ordering>, 2> orders;
-    std::array<uint64_t, 2> fingerprints = {};  ///< of this rank's points; see PlanPoints
-    std::array<int64_t, 2> row_bytes = {};      ///< that the orders take; 0: no order
+    std::array<uint64_t, 2> fingerprints = {};  ///< see PlanPoints
+    std::array<int64_t, 2> row_bytes = {};      ///< bytes per row of an ordering; 0: no ordering
 };
 
 }  // namespace surrogate::timeloop

@@ -50,7 +50,7 @@ PointsContent PlanPoints::content(const std::string& group, int64_t n_axis, bool
 
 uint64_t PlanPoints::fingerprint() const {
     const auto bytes = [](int64_t n) { return static_cast<size_t>(8 * n); };
-    const uint64_t seed = static_cast<uint64_t>(n_local) + 1;  // not 0 for no points
+    const uint64_t seed = static_cast<uint64_t>(n_local) + 1;  // nonzero also for zero points
     const uint64_t of_x =
         XXH3_64bits_withSeed(points.x.data, bytes(points.x.shape[0] * points.x.shape[1]), seed);
     if (points.global_id == nullptr) return of_x;

@@ -15,10 +15,10 @@ namespace {
 
 [[noreturn]] void fail_layout(const std::string& name) {
     fail(SURROGATE_BAD_FILE,
-         "data set '" + name + "' has a type or a layout that no checkpoint has");
+         "data set '" + name + "' has a type or a layout that checkpoints do not use");
 }
 
-/// "big-endian float of 8 bytes"
+/// Returns, for example, "big-endian float of 8 bytes".
 std::string type_text(hid_t type) {
     const H5T_class_t kind = H5Tget_class(type);
     const std::string text = kind == H5T_FLOAT     ? "float"
@@ -39,7 +39,7 @@ void set_type(const h5::Handle& dataset, const std::string& name, Rows* rows) {
                                  "machine");
 }
 
-/// Type, extents and place of a data set.
+/// Returns type, extents and offset of a data set.
 Rows rows_of(const h5::Handle& dataset, const std::string& name) {
     const h5::Handle space(H5Dget_space(dataset), H5Sclose, "read a data space");
     const h5::Handle how(H5Dget_create_plist(dataset), H5Pclose, "read a layout");
@@ -48,7 +48,7 @@ Rows rows_of(const h5::Handle& dataset, const std::string& name) {
     h5::require_own_storage(dataset);
     hsize_t extents[2] = {0, 1};
     H5Sget_simple_extent_dims(space, extents, nullptr);
-    constexpr hsize_t most = INT64_MAX / 8;  // numbers whose bytes int64 counts
+    constexpr hsize_t most = INT64_MAX / 8;  // numbers whose bytes fit in int64
     if (extents[0] > most || extents[1] > most / std::max<hsize_t>(extents[0], 1))
         fail(SURROGATE_BAD_FILE, "data set '" + name + "': shape is " + std::to_string(extents[0]) +
                                      " x " + std::to_string(extents[1]) +
@@ -120,7 +120,7 @@ void read_fields(hid_t file, CheckpointContent* content) {
     }
 }
 
-/// Each data set has a row for each of its points.
+/// Checks that each data set has a row for each of its points.
 void check_rows(const CheckpointContent& content) {
     for (const PointsContent& points : content.points) {
         for (const Rows* rows : {&points.x, &points.id})
@@ -131,7 +131,7 @@ void check_rows(const CheckpointContent& content) {
     }
 }
 
-/// A time loop counts from 0, at a finite time.
+/// Checks that step numbers are not negative and that the time is finite.
 void check_head(const CheckpointContent& content) {
     if (!std::isfinite(content.time_s))
         fail(SURROGATE_BAD_FILE, "attribute 'timeloop/time_s' is " +
@@ -170,7 +170,7 @@ CheckpointContent read_content(h5::Storage* storage) {
         content.file_bytes = storage->size();
         return content;
     } catch (const std::exception&) {
-        driver.check_storage();  // says more than HDF5
+        driver.check_storage();  // has more detail than HDF5's text
         throw;
     }
 }

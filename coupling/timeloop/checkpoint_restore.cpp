@@ -13,7 +13,7 @@ namespace surrogate::timeloop {
 
 namespace {
 
-/// Opens a file after all of it has been compared with its seal. Collective.
+/// Opens a file after its whole content was compared with the hash in its header. Collective.
 void open_verified(surrogate_context* context, const std::string& path,
                    std::optional<h5::DiskFile>* file) {
     Seal seal;
@@ -34,7 +34,7 @@ const Part& named(const std::vector<Part>& parts, const Name& has_name) {
     return *std::find_if(parts.begin(), parts.end(), has_name);
 }
 
-/// Takes over what a file says, in the order that is expected here.
+/// Copies the content of a file into the order of the expected content.
 void take_over(const CheckpointContent& found, CheckpointContent* content) {
     content->time_s = found.time_s;
     content->step = found.step;
@@ -47,7 +47,8 @@ void take_over(const CheckpointContent& found, CheckpointContent* content) {
         own = named(found.fields, [&](const auto& other) { return other.name == own.name; });
 }
 
-/// Compares the file with what is expected; times, integrals and places become those of the file.
+/// Compares the content of the file with the expected content, and sets times, integrals and
+/// offsets from the file.
 void read_head(h5::DiskFile* file, const std::string& path, CheckpointContent* content) {
     const CheckpointContent found = read_content(file);
     const std::string text = differences(found, *content);
@@ -72,14 +73,14 @@ std::string text_of(const T* row, int64_t n_column) {
     return "(" + text + ")";
 }
 
-/// Reads this rank's ranges.
+/// Reads this rank's ranges of rows.
 class RowReader {
 public:
     RowReader(const CheckpointState& state, const h5::DiskFile& file)
         : state_(state), file_(file), found_(state.largest_range()), own_(state.largest_range()) {}
 
-    /// Rows of T of the points here are those of the file; the first that differs is named.
-    /// Collective.
+    /// Compares rows of type T in the file with the local points. The error names the first row
+    /// that differs. Collective.
     template <class T>
     void compare(const Rows& rows, size_t group, const T* local) {
         if (rows.n_byte() == 0) return;
@@ -102,8 +103,8 @@ public:
         });
     }
 
-    /// Brings rows to the points of this rank. A failure of one rank does not keep it from the
-    /// exchange of rows. Collective.
+    /// Reads rows and sends them to the ranks of their points. A rank that fails still takes part
+    /// in the exchange. Collective.
     void restore(const Rows& rows, size_t group, void* local) {
         if (rows.n_byte() == 0) return;
         if (status_ == SURROGATE_SUCCESS)
@@ -111,7 +112,7 @@ public:
         state_.order(group).to_local(rows.row_bytes(), found_.data(), local);
     }
 
-    /// First error of this rank.
+    /// Returns the first error of this rank.
     surrogate_status status() const { return status_; }
 
 private:

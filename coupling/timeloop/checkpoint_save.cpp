@@ -12,7 +12,8 @@ namespace surrogate::timeloop {
 
 namespace {
 
-/// A pipe or a device holds no checkpoint, and opening a pipe may wait for ever.
+/// Throws IO if the path is a pipe or a device. These cannot hold a checkpoint, and opening a pipe
+/// may block.
 void refuse_devices(const std::string& path) {
     std::error_code ignored;
     const auto found = std::filesystem::status(path, ignored);
@@ -21,7 +22,7 @@ void refuse_devices(const std::string& path) {
         fail(SURROGATE_IO, "'" + path + "' is not a regular file");
 }
 
-/// The file of HDF5 without its rows, in the temporary.
+/// Writes the HDF5 file without its rows to the temporary file.
 void write_layout(CheckpointContent* content, const std::string& temporary,
                   const std::string& path) {
     h5::SparseFile layout;
@@ -30,7 +31,7 @@ void write_layout(CheckpointContent* content, const std::string& temporary,
     layout.copy_to(&file);
 }
 
-/// Writes this rank's ranges. A failure of one rank does not keep it from the exchanges of rows.
+/// Writes this rank's ranges of rows. A rank that fails still takes part in the exchanges.
 class RowWriter {
 public:
     RowWriter(const CheckpointState& state, const std::string& temporary, const std::string& path)
@@ -49,7 +50,7 @@ public:
         });
     }
 
-    /// Content to the disk; returns what has failed on this rank first.
+    /// Flushes the content to disk. Returns the first error of this rank.
     surrogate_status finish() {
         keep([&] { file_.flush(); });
         return status_;
@@ -102,7 +103,7 @@ void save_checkpoint(surrogate_context* context, const surrogate_plan* plan,
                      const Snapshot& snapshot, const std::string& path, CheckpointOrders* orders) {
     CheckpointState state(context, plan, snapshot, path, orders);
     const bool is_first = state.rank() == 0;
-    std::optional<file::NewFile> file;  // of rank 0; removed again by any failure
+    std::optional<file::NewFile> file;  // on rank 0; deleted after any error
     std::string temporary;
     agreed(context, [&] {
         temporary = file::temporary_of(path);

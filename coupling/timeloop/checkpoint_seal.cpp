@@ -17,7 +17,7 @@ namespace {
 
 using Bytes = std::array<std::byte, seal_bytes>;
 
-/// No text, and altered by whoever changes the ends of lines.
+/// The first bytes are not valid text, and a conversion of line ends changes them.
 constexpr char magic[17] = "surrogate-loop\r\n";
 constexpr size_t magic_bytes = 16, hash_at = seal_bytes - 8;
 constexpr uint64_t piece_bytes = uint64_t{4} << 20;
@@ -36,7 +36,8 @@ uint64_t word_at(const std::byte* at) {
     fail(SURROGATE_BAD_FILE, "'" + name + "' " + why);
 }
 
-/// Returns the first of n pieces that `rank` of `size` reads; it reads up to the next rank's first.
+/// Returns the first of n pieces that `rank` of `size` reads. The rank reads up to the next rank's
+/// first piece.
 uint64_t first_piece(uint64_t n, int32_t rank, int32_t size) {
     const auto r = static_cast<uint64_t>(rank), s = static_cast<uint64_t>(size);
     return n / s * r + std::min(n % s, r);

@@ -13,7 +13,7 @@
 
 namespace surrogate::timeloop {
 
-/// The first bytes of a checkpoint (HDF5's user block), little endian:
+/// Header of a checkpoint, which is the first bytes of the file (HDF5's user block), little endian:
 ///   0    magic, 16 bytes
 ///   16   format
 ///   24   size of the file
@@ -30,13 +30,13 @@ struct Seal {
     std::array<std::byte, seal_bytes> bytes() const;
 };
 
-/// The seal of a file; throws Error(BAD_FILE) where it says, or lacks, what no whole checkpoint of
-/// a known format does. The content is not looked at. Local.
+/// Returns the header of a file. Does not read the content. Throws Error(BAD_FILE) if the header is
+/// incomplete, inconsistent or has an unknown format. Local.
 Seal read_seal(const h5::DiskFile& file, const std::string& name);
 
-/// The hash of what lies behind the seal of a file of `file_bytes` bytes: XXH3-64 of the XXH3-64 of
-/// its pieces of 4 MiB, of which each rank reads a share. The same on all ranks. Collective; throws
-/// Error, the same on all ranks.
+/// Returns the hash of the content behind the header of a file of `file_bytes` bytes: the XXH3-64
+/// of the XXH3-64 of its pieces of 4 MiB. Each rank reads a part of the pieces. The result is the
+/// same on all ranks. Collective; throws Error, the same on all ranks.
 uint64_t content_hash(surrogate_context* context, const h5::DiskFile& file, uint64_t file_bytes);
 
 }  // namespace surrogate::timeloop

@@ -17,7 +17,7 @@ namespace {
 
 constexpr const char* group_names[] = {"points", "points_output"};
 
-/// A number that tells apart what ranks are asked for.
+/// Returns a hash of the request, for the comparison of ranks.
 uint64_t request_of(const Snapshot& snapshot, const std::string& path) {
     std::string text = path;
     const auto add = [&](const std::string& part) { text += '\0' + part; };
@@ -31,7 +31,7 @@ uint64_t request_of(const Snapshot& snapshot, const std::string& path) {
     return XXH3_64bits(text.data(), text.size());
 }
 
-/// All ranks ask for the same.
+/// Throws if another rank makes a different request.
 void compare_ranks(surrogate_context* context, int32_t rank, const Snapshot& snapshot,
                    const std::string& path) {
     uint64_t own = 0;
@@ -45,8 +45,7 @@ void compare_ranks(surrogate_context* context, int32_t rank, const Snapshot& sna
     agreed(context, [&] {
         if (of_rank_0[0] != own)
             fail(SURROGATE_INVALID_ARGUMENT,
-                 "this rank gives the checkpoint another path, or other fields or "
-                 "integrals, than rank 0: '" +
+                 "path, fields or integrals of the checkpoint on this rank differ from rank 0: '" +
                      path + "', " + std::to_string(snapshot.fields.size()) + " fields");
     });
 }

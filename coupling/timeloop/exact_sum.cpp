@@ -19,8 +19,9 @@ double power_of_two(int exponent) {
     return std::bit_cast<double>(static_cast<uint64_t>(exponent + 1023) << 52);
 }
 
-/// Rounds to multiples of a unit, by adding 1.5 * 2^52 units: the bits of the sum count them.
-/// Twice, with the fine unit 2^-51 of the coarse one, takes in all bits of most terms.
+/// Rounds to multiples of a unit by adding 1.5 * 2^52 units; the low bits of the sum are the count
+/// of units. Two grids, a coarse one and one with the unit 2^-51 times as large, contain all bits
+/// of most terms.
 struct Grid {
     explicit Grid(int unit_exponent)
         : shift(1.5 * power_of_two(unit_exponent + 52)), bits(std::bit_cast<int64_t>(shift)) {}
@@ -30,7 +31,7 @@ struct Grid {
 
 struct Units {
     int64_t coarse = 0, fine = 0;
-    int64_t left = 0;  // not 0: some terms have bits below the fine unit
+    int64_t left = 0;  // nonzero: some terms have bits below the fine unit
 };
 
 #if defined(__x86_64__) && defined(__gnu_linux__)
@@ -39,7 +40,8 @@ struct Units {
 #define SURROGATE_CLONES
 #endif
 
-/// Every step is exact, so that all clones give the same.
+/// Counts the units of all terms. Every operation is exact, so that all clones give the same
+/// result.
 SURROGATE_CLONES Units units_of(const double* terms, int64_t n, Grid coarse, Grid fine) {
     Units units;
     for (int64_t i = 0; i < n; ++i) {
@@ -58,7 +60,8 @@ double left_of(double term, Grid coarse, Grid fine) {
     return rest - ((rest + fine.shift) - fine.shift);
 }
 
-/// The bits of the largest |term|, as integers in the order of the numbers.
+/// Returns the bits of the largest |term|. The integer order of the bits is the order of the
+/// numbers.
 SURROGATE_CLONES uint64_t largest_of(const double* terms, int64_t n) {
     constexpr uint64_t without_sign = ~uint64_t{0} >> 1;
     uint64_t largest = 0;
@@ -88,7 +91,7 @@ void ExactSum::add_integer(int64_t integer, int position) {
     limb[0] += static_cast<int64_t>(wide) & low_bits;
     limb[1] += static_cast<int64_t>(wide >> 32) & low_bits;
     limb[2] += static_cast<int64_t>(wide >> 64);
-    constexpr int64_t n_safe = int64_t{1} << 29;  // of numbers below 2^32 in an int64
+    constexpr int64_t n_safe = int64_t{1} << 29;  // numbers below 2^32 that fit in an int64
     if (++n_added_ == n_safe) {
         carry(limbs_);
         n_added_ = 0;
@@ -107,7 +110,7 @@ void ExactSum::add_chunk(const double* terms, int64_t n) {
     const uint64_t largest = largest_of(terms, n);
     if (largest == 0) return;
     const int top = static_cast<int>(largest >> 52) - 1022;  // |term| < 2^top
-    if (top < -900 || top > 1000) {                          // the grids would not be doubles
+    if (top < -900 || top > 1000) {                          // grids beyond double range
         for (int64_t i = 0; i < n; ++i) add(terms[i]);
         return;
     }
@@ -120,7 +123,7 @@ void ExactSum::add_chunk(const double* terms, int64_t n) {
 }
 
 void ExactSum::add(const double* terms, int64_t n) {
-    constexpr int64_t n_chunk = 1024;  // integers below 2^51 in an int64 below 2^62
+    constexpr int64_t n_chunk = 1024;  // integers below 2^51 whose sum fits in an int64 below 2^62
     for (int64_t first = 0; first < n; first += n_chunk)
         add_chunk(terms + first, std::min(n_chunk, n - first));
 }
@@ -143,7 +146,8 @@ double ExactSum::value(const double* limbs) {
     }
     size_t top = n_limb - 1;
     while (top > 2 && sum[top] == 0) --top;
-    // At least 65 bits if anything lies below: its presence fits into the last of them.
+    // The head has at least 65 bits if lower bits exist. Its last bit then records that they are
+    // not zero.
     uint128 head = 0;
     for (size_t i = top + 1; i-- > top - 2;) head = (head << 32) | static_cast<uint64_t>(sum[i]);
     const auto is_zero = [](int64_t limb) { return limb == 0; };

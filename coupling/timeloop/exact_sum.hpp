@@ -6,26 +6,28 @@
 
 namespace surrogate::timeloop {
 
-/// A sum of doubles without rounding: the same number for any order and grouping of the terms, and
-/// any number of ranks. A fixed-point number as wide as all doubles, in limbs of 32 bits, which are
-/// signed 64-bit integers while terms are added; rounded once, to nearest, when its value is asked.
+/// Adds doubles without rounding: the sum is bitwise identical for any order and grouping of the
+/// terms, and for any number of ranks. The sum is a fixed-point number that covers the exponents of
+/// all doubles, in limbs of 32 bits, which are signed 64-bit integers while terms are added.
+/// value() rounds once, to nearest.
 /// Source: U. Kulisch, "Computer arithmetic and validity", 2008 (the complete register).
 class ExactSum {
 public:
-    /// 2^-1074 .. 2^1024 are 2098 bits, and 2^63 terms 63 more.
+    /// The range 2^-1074 .. 2^1024 takes 2098 bits; 2^63 terms add 63 bits.
     static constexpr int n_limb = 68;
 
     void clear();
 
-    /// Terms are finite. Takes no memory.
+    /// Adds a finite term. Does not allocate.
     void add(double term);
     void add(const double* terms, int64_t n);
 
-    /// [n_limb] integers below 2^32 as doubles, of which sums over 2^20 ranks are exact in any
-    /// order.
+    /// Writes [n_limb] integers below 2^32 as doubles. Sums of them over up to 2^20 ranks are exact
+    /// in any order.
     void write(double* limbs);
 
-    /// The value of such a sum, to nearest; infinite if no double holds it.
+    /// Returns the value of such a sum, rounded to nearest; infinite if it exceeds the range of
+    /// doubles.
     static double value(const double* limbs);
 
 private:

@@ -18,8 +18,8 @@ Field field_of(const surrogate_field_info& info) {
     return field;
 }
 
-/// The component of a vector or tensor: "x" of "velocity.x" for the name "velocity"; "" if it is
-/// none.
+/// Returns the component of a vector or tensor field: "x" of "velocity.x" for the name "velocity",
+/// or "" if the field is not a component of `name`.
 std::string component_of(const std::string& field, const std::string& name) {
     if (!field.starts_with(name + ".")) return "";
     std::string letters = field.substr(name.size() + 1);
@@ -27,7 +27,7 @@ std::string component_of(const std::string& field, const std::string& name) {
     return is_component ? letters : "";
 }
 
-/// The field of this name, or those of its components in alphabetical order.
+/// Returns the field of this name, or its components in alphabetical order.
 std::vector<Field*> matching(std::vector<Field>& fields, const std::string& name) {
     std::vector<Field*> found;
     for (Field& field : fields) {
@@ -118,7 +118,8 @@ void Fields::check_counts(const Found& found, int64_t n_input, int64_t n_output)
                                   std::to_string(n_output));
 }
 
-/// Tells whether steps write the array: that of an output, or of an input that an output feeds.
+/// Returns true if steps write the array: it is an output, or an input that is connected to an
+/// output.
 bool Fields::is_written(const Found& found) const {
     const auto is_fed = [&](const Field* input) {
         return sources_[static_cast<size_t>(input - inputs_.data())] >= 0;
@@ -137,7 +138,7 @@ void Fields::require_unit(const Found& found, const char* unit) const {
     }
 }
 
-/// Binds the plan to memory of the field's own.
+/// Binds the plan to memory that the field owns.
 void Fields::connect(Field* field, bool is_input, const Placement& placement) {
     field->work.resize(static_cast<size_t>(placement.n_point));
     field->stepped.resize(static_cast<size_t>(placement.is_stepped ? placement.n_memory() : 0));
@@ -150,7 +151,8 @@ void Fields::connect(Field* field, bool is_input, const Placement& placement) {
                              : surrogate_plan_bind_output(plan_, name, nullptr, &array));
 }
 
-/// array_of(component, placement): where it lies.
+/// Sets the arrays of the found fields. array_of(component, placement) returns the array of a
+/// component.
 void Fields::set(const Found& found, const Placement& input, const Placement& output,
                  const auto& array_of) {
     for (const bool is_input : {true, false}) {
@@ -235,7 +237,7 @@ void Fields::require_bound(int64_t n_input, int64_t n_output) const {
         if (field.n() != n)
             fail(SURROGATE_SHAPE, what + ": the array has " + std::to_string(field.n()) +
                                       " points, the domain now " + std::to_string(n) +
-                                      "; bind it again");
+                                      "; rebind it");
     };
     for (const Field& field : inputs_) check(field, "input", n_input);
     for (const Field& field : outputs_) check(field, "output", n_output);

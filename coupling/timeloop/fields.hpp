@@ -12,38 +12,39 @@
 
 namespace surrogate::timeloop {
 
-/// One input or output of the card: the solver's array, and a column of doubles between it and the
-/// plan, which is bound to the column.
+/// One input or output of the card: the solver's array, and a column of doubles between the array
+/// and the plan. The plan is bound to the column.
 struct Field {
     std::string name, unit;
-    double mean, std;  ///< of the card
+    double mean, std;  ///< from the card
     SolverArray array;
     bool is_bound = false;
     std::vector<double> work;  ///< (n_local)
-    /// Location of the numbers in the plan, if the domain does not store them side by side.
+    /// Holds the numbers for the plan if the domain does not store them contiguously.
     std::vector<double> stepped;
     SolverArray stepped_points;
     int64_t n() const { return static_cast<int64_t>(work.size()); }
 
-    /// Between the column and the plan's place, around a run.
+    /// Copies between the column and the memory that the plan is bound to, before and after a run.
     void to_plan() const;
     void from_plan();
 };
 
-/// The fields of a plan's card, its coordinates left out.
+/// Holds the fields of a plan's card, except coordinates.
 class Fields {
 public:
-    /// Errors: INVALID_ARGUMENT (the card names no outputs).
+    /// Throws INVALID_ARGUMENT if the card names no outputs.
     Fields(surrogate_plan* plan, const surrogate_model* model);
 
     std::vector<Field>& inputs() { return inputs_; }
     std::vector<Field>& outputs() { return outputs_; }
     const std::vector<Field>& inputs() const { return inputs_; }
     const std::vector<Field>& outputs() const { return outputs_; }
-    /// The output that is this input of the next evaluation, or -1.
+    /// Returns the output that is this input of the next evaluation, or -1.
     int source_of(size_t input) const { return sources_[input]; }
 
-    /// input, output: of the points that this rank has now. Errors: see surrogate_timeloop_bind.
+    /// Binds a field. `input` and `output` describe the points that this rank has now. Errors: see
+    /// surrogate_timeloop_bind.
     void bind(const char* name, const char* unit, const surrogate_array* array,
               const Placement& input, const Placement& output);
     void bind(const char* name, const char* unit, const surrogate_block* block,
@@ -51,18 +52,20 @@ public:
     void unbind();
     void feed(const char* output, const char* input);
 
-    /// Throws INVALID_ARGUMENT or SHAPE unless everything is bound to arrays of these lengths.
+    /// Throws INVALID_ARGUMENT or SHAPE unless every field is bound to an array of these lengths.
     void require_bound(int64_t n_input, int64_t n_output) const;
 
-    /// Index of an output. Errors: UNKNOWN_NAME, INVALID_ARGUMENT (NULL).
+    /// Returns the index of an output. Throws UNKNOWN_NAME or INVALID_ARGUMENT (NULL).
     size_t output_of(const char* name) const;
     bool has(const std::string& name) const;
 
-    /// Into the work column of an input: the solver's values, or with `is_again` the outcome of the
-    /// evaluation before where one feeds it. Points first .. first + count - 1.
+    /// Fills the work column of an input for points first .. first + count - 1. Reads the solver's
+    /// values, or, with `is_again`, the output of the previous evaluation if an output is connected
+    /// to the input.
     void read(size_t input, bool is_again, int64_t first, int64_t count);
 
-    /// Predictions into the solver's arrays: those of the outputs, and of the inputs they feed.
+    /// Writes the predictions to the solver's arrays of the outputs, and of the inputs that are
+    /// connected to them.
     void write() const;
 
 private:

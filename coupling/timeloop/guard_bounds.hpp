@@ -10,8 +10,8 @@
 
 namespace surrogate::timeloop {
 
-/// Predictions outside the card's min and max, or those that the caller has set. The card is read
-/// again for each evaluation: a trainer may have widened its ranges.
+/// Checks predictions against the card's min and max, or against bounds that the caller has set.
+/// The card is read again for each evaluation, because a trainer may have extended its ranges.
 class BoundsGuard final : public LimitsGuard {
 public:
     BoundsGuard(Fields* fields, const surrogate_model* model, const PointWeights* points);
@@ -29,7 +29,7 @@ private:
     Fields* fields_;
     const surrogate_model* model_;
     const PointWeights* points_;
-    std::vector<std::optional<Bounds>> set_;  // as limits_: by the caller
+    std::vector<std::optional<Bounds>> set_;  // indexed as limits_; set by the caller
 };
 
 }  // namespace surrogate::timeloop

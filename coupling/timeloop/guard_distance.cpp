@@ -11,11 +11,11 @@ namespace surrogate::timeloop {
 
 namespace {
 
-/// Network values beyond +-1e100 count as +-1e100: their squares are doubles, and the distance is
-/// beyond all limits anyway.
+/// Network values beyond +-1e100 count as +-1e100. Their squares are then finite, and the distance
+/// exceeds all limits in any case.
 constexpr double farthest = 1e100;
 
-/// The lower Cholesky factor of a positive definite matrix (n, n).
+/// Returns the lower Cholesky factor of a positive definite matrix (n, n).
 std::vector<double> cholesky(const double* matrix, size_t n) {
     std::vector<double> lower(n * n);
     for (size_t i = 0; i < n; ++i) {
@@ -91,7 +91,7 @@ void DistanceGuard::write_sums(double* sums) {
     }
 }
 
-/// |L^-1 (features - mean)|
+/// Returns |L^-1 (features - mean)|.
 double DistanceGuard::distance_of(const double* sums) {
     for (size_t f = 0; f < moments_.size(); ++f, sums += 2 * ExactSum::n_limb) {
         const double mean = ExactSum::value(sums) / total_;
@@ -113,7 +113,8 @@ double DistanceGuard::distance_of(const double* sums) {
     return std::sqrt(sum);
 }
 
-/// Without points, or with values that are not finite, there is no distance.
+/// Without points, or with values that are not finite, the distance is undefined and the guard does
+/// not trigger.
 Finding DistanceGuard::judge(const double* sums) {
     if (sums[0] > 0 || !(total_ > 0)) return {};
     const double distance = distance_of(sums + 1), limit = allowed_ * factor_;
@@ -129,8 +130,7 @@ Finding DistanceGuard::judge(const double* sums) {
 void DistanceGuard::describe(const Finding& finding, char* text, size_t size) const {
     std::snprintf(
         text, size,
-        "distance (%s): the inputs, '%s' most of all, lie %.4g from those of the training "
-        "data, allowed are %.4g",
+        "distance (%s): inputs, mostly '%s', are %.4g from the training distribution (limit %.4g)",
         name_of(finding.action), finding.field, finding.value, finding.limit);
 }
 

@@ -10,17 +10,17 @@
 
 namespace surrogate::timeloop {
 
-/// The Mahalanobis distance of the pooled inputs from those of the training samples; see
-/// surrogate_model_input_statistics.
+/// Checks the Mahalanobis distance of the pooled inputs from the pooled inputs of the training
+/// samples; see surrogate_model_input_statistics.
 class DistanceGuard final : public Guard {
 public:
-    /// Without statistics on the card the policy is off, and must stay so.
+    /// If the card has no statistics the policy is off, and must stay off.
     DistanceGuard(Fields* fields, const surrogate_model* model, const PointWeights* points);
     const char* name() const override { return "distance"; }
     bool is_possible() const { return n_feature_ > 0; }
     void set_factor(double factor) { factor_ = factor; }
     double factor() const { return factor_; }
-    /// The sum of all weights, before judge().
+    /// Sets the sum of all weights. Must be called before judge().
     void set_total(double total) { total_ = total; }
     void begin() override;
     void look_at_input(size_t field, int64_t first, std::span<double> values) override;
@@ -38,13 +38,13 @@ private:
     Fields* fields_;
     const PointWeights* points_;
     size_t n_feature_ = 0;
-    std::vector<double> mean_, deviation_;  // (n_feature) of the samples
+    std::vector<double> mean_, deviation_;  // (n_feature) of the training samples
     std::vector<double> lower_;             // (n_feature, n_feature): covariance = L L^T
-    std::vector<double> features_;          // (n_feature), room of judge()
+    std::vector<double> features_;          // (n_feature), scratch of judge()
     std::vector<Moments> moments_;
     double allowed_ = 0, factor_ = 1, total_ = 0;
     int64_t n_bad_ = 0;
-    size_t spoken_ = 0;  // the field that is farthest by itself
+    size_t spoken_ = 0;  // the field with the largest distance of its own
 };
 
 }  // namespace surrogate::timeloop

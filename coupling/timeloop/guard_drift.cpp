@@ -13,17 +13,17 @@ namespace surrogate::timeloop {
 
 namespace {
 
-/// Products of numbers up to here are doubles; a field beyond has no integral worth keeping.
+/// Products of numbers up to this size are finite. The integral of a larger field is not usable.
 constexpr double largest_size = 1e150;
 
-/// Returns whether a number, which may be NaN, is at most `largest_size` in magnitude.
+/// Returns true if a number, which may be NaN, is at most `largest_size` in magnitude.
 bool is_small(double value) {
     constexpr uint64_t without_sign = ~uint64_t{0} >> 1;
     return (std::bit_cast<uint64_t>(value) & without_sign) <= std::bit_cast<uint64_t>(largest_size);
 }
 
-/// Adds weight times value of up to n_chunk points, and with `sizes` weight times |value| to it.
-/// Returns how many values are too large.
+/// Adds weight times value of up to n_chunk points to `sum`, and with `sizes` weight times |value|
+/// to `sizes`. Returns the number of values that are too large.
 int64_t add_terms(std::span<const double> values, const double* weights, ExactSum* sum,
                   ExactSum* sizes) {
     double terms[n_chunk];
@@ -53,7 +53,7 @@ const double* DriftGuard::weights_of(const Integral& integral) const {
 
 void DriftGuard::declare(surrogate_context* context, const char* name, const char* field,
                          const double* weight, double tolerance) {
-    // Ranks without points have no weights to give.
+    // Ranks without points cannot pass weights.
     double has_weights = weight ? 1 : 0;
     require_success(surrogate_context_reduce(context, SURROGATE_MAX, 1, &has_weights));
     Integral integral{};
@@ -212,7 +212,7 @@ Finding DriftGuard::judge(Integral* integral, const double* sums) const {
     const double limit = integral->tolerance * expected.scale;
     if (std::abs(change) <= limit) return {};
     const double total = integral->has_weights ? integral->total : total_;
-    // A correction beyond the field's own size, 0 among them, makes another field of it.
+    // A correction that is larger than the field itself would replace the field.
     const bool is_correctable = has_sum && std::abs(change) <= expected.scale &&
                                 std::abs(change) <= largest_size * std::min(total, 1.0) &&
                                 total > 0;
@@ -275,7 +275,7 @@ void DriftGuard::load(const std::vector<ExpectedIntegral>& expected) {
 
 void DriftGuard::describe(const Finding& finding, char* text, size_t size) const {
     const bool is_too_large = policy() == Policy::correct && finding.action == Policy::fallback;
-    std::snprintf(text, size, "drift (%s): integral '%s' has changed by %.6g, allowed are %.6g%s",
+    std::snprintf(text, size, "drift (%s): integral '%s' changed by %.6g (limit %.6g)%s",
                   name_of(finding.action), finding.field, finding.value, finding.limit,
                   is_too_large ? "; a correction would be larger than the field itself" : "");
 }

@@ -12,28 +12,29 @@
 
 namespace surrogate::timeloop {
 
-/// Integrals of outputs that steps must keep; see surrogate_timeloop_conserve.
+/// Checks integrals of outputs that steps must keep; see surrogate_timeloop_conserve.
 class DriftGuard final : public Guard {
 public:
     DriftGuard(Fields* fields, const PointWeights* points);
     const char* name() const override { return "drift"; }
     bool can_correct() const override { return true; }
 
-    /// Errors: see surrogate_timeloop_conserve. Collective, and agreed.
+    /// Declares an integral. Errors: see surrogate_timeloop_conserve. Collective; errors are the
+    /// same on all ranks.
     void declare(surrogate_context* context, const char* name, const char* field,
                  const double* weight, double tolerance);
     void add_source(const char* name, double amount);
 
-    /// Values taken from the outputs' arrays, where none is known: sums over the ranks of their
-    /// own.
+    /// Returns true if an integral has no value yet. Its value is then computed from the output's
+    /// array, as a sum over the ranks of their own sums.
     bool needs_values() const;
     int64_t n_value() const;
     void write_values(double* sums);
     void take_values(const double* sums);
 
-    /// The evaluation that begins ends at this share of the step, 0 .. 1.
+    /// Sets the fraction of the step, 0 .. 1, at which the next evaluation ends.
     void set_progress(double progress) { progress_ = progress; }
-    /// The sum of the domain's weights, before judge().
+    /// Sets the sum of the domain's weights. Must be called before judge().
     void set_total(double total) { total_ = total; }
     void begin() override;
     void look_at_output(size_t field, int64_t first, std::span<double> values) override;
@@ -42,14 +43,15 @@ public:
     Finding judge(const double* sums) override;
     void describe(const Finding& finding, char* text, size_t size) const override;
 
-    /// Projects the predictions of integrals that judge() found changed.
+    /// Projects the predictions of the integrals that judge() found changed.
     void correct();
-    /// The surrogate has made a step: sources are part of what is expected now.
+    /// Adds the sources to the expected values, after a step of the surrogate.
     void accept();
-    /// Somebody else has: values are taken anew.
+    /// Discards the expected values, after a step that the solver made. They are computed again
+    /// before the next step.
     void forget();
 
-    /// Throws SHAPE unless weights given fit the output domain of today.
+    /// Throws SHAPE unless the weights that were set fit the current output domain.
     void require_weights() const;
     void save(std::vector<ExpectedIntegral>* expected) const;
     void load(const std::vector<ExpectedIntegral>& expected);
@@ -58,9 +60,9 @@ private:
     struct Integral {
         ExpectedIntegral expected;
         size_t output;
-        std::vector<double> weights;  // (n_local), if has_weights; else the domain's
+        std::vector<double> weights;  // (n_local), if has_weights; else weights of the domain
         bool has_weights;
-        double total;  // of them
+        double total;  // sum of the weights
         double tolerance, source = 0;
         ExactSum sum;
         int64_t n_bad = 0;  // values that are too large to be added

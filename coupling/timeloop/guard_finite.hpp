@@ -9,7 +9,7 @@
 
 namespace surrogate::timeloop {
 
-/// Inputs and predictions that are NaN or infinite.
+/// Checks inputs and predictions for NaN and infinite values.
 class FiniteGuard final : public Guard {
 public:
     FiniteGuard(Fields* fields, const PointWeights* inputs, const PointWeights* outputs);
@@ -23,15 +23,15 @@ public:
     Finding judge(const double* sums) override;
     void describe(const Finding& finding, char* text, size_t size) const override;
 
-    /// Returns whether any input of this rank is not finite.
+    /// Returns true if an input of this rank is not finite.
     bool has_bad_input() const;
-    /// Returns whether a finding of this guard is one of an input.
+    /// Returns true if a result of this guard is about an input.
     static bool is_of_input(const Finding& finding) { return finding.value == 1; }
 
 private:
     Fields* fields_;
     const PointWeights *inputs_, *outputs_;
-    std::vector<int64_t> counts_;  // of inputs, then of outputs
+    std::vector<int64_t> counts_;  // inputs first, then outputs
 };
 
 }  // namespace surrogate::timeloop

@@ -8,8 +8,8 @@
 
 namespace surrogate::timeloop {
 
-/// Common part of guards that compare fields with intervals: an interval for each field, and
-/// the one that was spoken of.
+/// Common part of guards that compare fields with intervals: an interval for each field, and the
+/// index of the interval that the last result is about.
 class LimitsGuard : public Guard {
 public:
     bool can_correct() const override { return true; }
@@ -29,7 +29,7 @@ protected:
     LimitsGuard() : Guard(Policy::warn) {}
 
     std::vector<Limits> limits_;
-    size_t spoken_ = 0;  // of limits_: what the finding is about
+    size_t spoken_ = 0;  // index in limits_ that the result is about
 };
 
 }  // namespace surrogate::timeloop

@@ -9,8 +9,9 @@ namespace surrogate::timeloop {
 
 namespace {
 
-/// Cards have their ranges from data in single precision; a solver that meets an end in double is a
-/// few units of the last place beyond it. Ten times that.
+/// Allowed excess as a fraction of the width. Cards have ranges from data in single precision; a
+/// solver with values in double at an end of the range may exceed it by a few units in the last
+/// place. This is ten times as much.
 constexpr double rounding = 1e-6;
 
 }  // namespace
@@ -51,8 +52,8 @@ void RangeGuard::look_at_input(size_t field, int64_t, std::span<double> values) 
     limits_[of_field_[field]].look(values, policy() == Policy::correct);
 }
 
-/// A field that is corrected is corrected everywhere, whatever share is allowed. Coordinates are
-/// not.
+/// Corrects a field at all points outside, independent of the allowed fraction. Coordinates are not
+/// corrected.
 Finding RangeGuard::judge(const double* sums) {
     Finding finding;
     for (size_t i = 0; i < inputs_.size(); ++i) {

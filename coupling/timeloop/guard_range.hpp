@@ -9,8 +9,9 @@
 
 namespace surrogate::timeloop {
 
-/// Inputs outside the card's range of the training data: fields, and coordinates of the domain. The
-/// card is read again for each evaluation: a trainer may have widened its ranges.
+/// Checks inputs against the card's range of the training data: fields, and coordinates of the
+/// domain. The card is read again for each evaluation, because a trainer may have extended its
+/// ranges.
 class RangeGuard final : public LimitsGuard {
 public:
     RangeGuard(Fields* fields, const surrogate_plan* plan, const surrogate_model* model,
@@ -26,7 +27,7 @@ public:
 private:
     struct Input {
         std::string name;
-        int field;  // of Fields; -1: a coordinate
+        int field;  // index in Fields; -1: a coordinate
     };
     Fields* fields_;
     const surrogate_plan* plan_;

@@ -48,7 +48,7 @@ void Limits::note(int64_t n, double value) {
 
 void Limits::look(std::span<double> values, bool moves) {
     if (min_ == -infinity && max_ == infinity) return;
-    // Quiet comparisons: a host may trap those of NaN.
+    // Quiet comparisons, because a host may trap comparisons with NaN.
     const double lowest = moves ? min_ : lowest_, highest = moves ? max_ : highest_;
     const auto is_outside = [=](double value) {
         return std::isless(value, lowest) || std::isgreater(value, highest);

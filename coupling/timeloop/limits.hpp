@@ -9,20 +9,22 @@ namespace surrogate::timeloop {
 struct Finding;
 
 /// Counts values outside an interval, and may move them to its ends. NaN and infinite values are
-/// not counted: another guard has them.
+/// not counted: FiniteGuard reports them.
 class Limits {
 public:
-    /// Ends as an array of this type holds them: a value at the end, as the solver stores it, lies
-    /// inside. slack: share of the interval's width (of its end, if there is no width) by which
-    /// values may pass an end and still count as inside.
+    /// Sets the interval. Its ends are rounded to the type of the array, so that a value at an end,
+    /// as the solver stores it, is inside. `slack` is the fraction of the interval's width (of the
+    /// magnitude of its end, if the width is zero) by which values may exceed an end and still
+    /// count as inside.
     void begin(double min, double max, bool is_single, double slack = 0);
-    /// moves: to the ends; slack does not count then.
+    /// Counts the values outside. With `moves` it moves them to the ends, and ignores the slack.
     void look(std::span<double> values, bool moves);
-    /// One value that is known to be outside, of `n`.
+    /// Counts n values that are known to be outside; `value` is one of them.
     void note(int64_t n, double value);
 
     int64_t n_outside() const { return n_outside_; }
-    /// [2] for a maximum over the ranks; then what it gives to a finding.
+    /// Writes [2] numbers for a maximum over the ranks. complete() sets value and limit of a result
+    /// from the maximum.
     void write_worst(double* worst) const;
     void complete(const double* worst, Finding* finding) const;
 

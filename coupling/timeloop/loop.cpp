@@ -43,7 +43,7 @@ Loop::Loop(surrogate_context* context, surrogate_plan* plan) : context_(context)
 }
 
 void Loop::set(const char* key, const char* value) {
-    // The name of version 0.1.
+    // The old name is from version 0.1.
     const bool is_old = key && std::string_view(key) == "range_share";
     set_option(&*rails_, &settings_, is_old ? "range_max_fraction" : key, value);
     if (is_old && log_)
@@ -64,7 +64,8 @@ void Loop::set_fallback(surrogate_fallback_function own_step, void* user) {
 
 void Loop::set_time(double time, int64_t number) {
     if (!std::isfinite(time))
-        fail(SURROGATE_INVALID_ARGUMENT, "the time is " + std::to_string(time) + " s");
+        fail(SURROGATE_INVALID_ARGUMENT,
+             "time is " + std::to_string(time) + " s, expected a finite number");
     if (number < 0)
         fail(SURROGATE_INVALID_ARGUMENT,
              "the step number is " + std::to_string(number) + ", expected 0 or more");
@@ -82,7 +83,7 @@ void Loop::feed(const char* output, const char* input) {
     fields_->feed(output, input);
 }
 
-/// Room for its sums comes first, so that no step needs memory.
+/// Allocates the space of the sums first, so that steps do not allocate.
 void Loop::conserve(const char* name, const char* field, const double* weight, double tolerance) {
     agreed(context_, [&] {
         output_points_->refresh();
@@ -120,8 +121,7 @@ void Loop::log_rail(const Rails::Rail& rail) const noexcept {
 
 std::string Loop::reason() const {
     if (is_skipped_)
-        return "left to the solver by retry_after, and " + std::to_string(n_skip_) +
-               " steps more\n";
+        return "solver step (retry_after, " + std::to_string(n_skip_) + " steps left)\n";
     return rails_->reason();
 }
 
@@ -168,7 +168,7 @@ void Loop::log_report() const noexcept {
     if (!log_) return;
     try {
         log_(log_user_, report().c_str());
-    } catch (...) {  // a report that finds no memory is not made
+    } catch (...) {  // without memory the report is omitted
     }
 }
 

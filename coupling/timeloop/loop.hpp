@@ -18,20 +18,20 @@
 
 namespace surrogate::timeloop {
 
-/// The numbers of surrogate_timeloop_counter.
+/// The counters of surrogate_timeloop_counter.
 struct Counters {
     int64_t steps = 0, evaluations = 0, accepted = 0, corrected = 0, fallback = 0, rejected = 0,
             stopped = 0, skipped = 0, snapshots = 0, rollbacks = 0, saves = 0;
 
-    /// nullptr if there is no counter of this name.
+    /// Returns nullptr for an unknown name.
     const int64_t* find(const std::string& key) const;
 };
 
-/// See surrogate_timeloop.h; functions that return a status have kept its text in the context, the
-/// others throw.
+/// Implements a time loop; see surrogate_timeloop.h. Functions that return a status store its text
+/// in the context; the other functions throw.
 class Loop {
 public:
-    /// Collective, and agreed.
+    /// Collective; errors are the same on all ranks.
     explicit Loop(surrogate_context* context, surrogate_plan* plan);
 
     surrogate_context* context() const { return context_; }
@@ -57,7 +57,7 @@ public:
 
     surrogate_plan* plan() const { return plan_; }
     surrogate_status step(double dt_s, int32_t* outcome);
-    /// Takes part in a step that this rank cannot make.
+    /// Takes part in a step on a rank that failed before the step.
     surrogate_status step_failed(surrogate_status status, const char* text);
     void advance(double dt_s);
 
@@ -93,22 +93,22 @@ private:
     std::optional<Model> model_;
     std::optional<Domain> input_, output_;
     int32_t rank_ = 0, n_rank_ = 1;
-    bool agrees_ = false;  // the plan's runs bring one status to all ranks
+    bool agrees_ = false;  // runs of the plan return the same status on all ranks
     std::optional<Fields> fields_;
     std::optional<State> state_;
     std::optional<PointWeights> input_points_, output_points_;
     std::optional<Rails> rails_;
     Settings settings_;
     Counters counters_;
-    std::vector<double> sums_, worst_;  // room of reductions
+    std::vector<double> sums_, worst_;  // scratch of reductions
     double time_s_ = 0;
     int64_t step_ = 0;
     int64_t n_skip_ = 0;              // steps left to the solver by retry_after
-    bool is_skipped_ = false;         // the last one was
+    bool is_skipped_ = false;         // the last step was skipped
     bool asks_inputs_first_ = false;  // the last inputs were rejected; the same on all ranks
-    int64_t n_bind_ = 0;              // changes of what belongs to the state
+    int64_t n_bind_ = 0;              // number of changes of the set of state arrays
     Snapshot mark_;
-    int64_t marked_bind_ = -1;  // n_bind_ of the mark; -1: none
+    int64_t marked_bind_ = -1;  // n_bind_ at the time of the snapshot; -1: no snapshot
     CheckpointOrders orders_;
     surrogate_log_function log_ = nullptr;
     void* log_user_ = nullptr;

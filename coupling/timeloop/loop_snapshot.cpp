@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a loop remembers: marks in memory, checkpoints in files.
+// Snapshots of a loop in memory, and checkpoints in files.
 #include "coupling/timeloop/checkpoint.hpp"
 #include "coupling/timeloop/loop.hpp"
 
@@ -12,7 +12,7 @@ void Loop::require_state() {
     state_->require_length(input_points_->n_point());
 }
 
-/// Names and room. Local, takes memory.
+/// Sets names and allocates the values. Local.
 void Loop::shape(Snapshot* snapshot) {
     rails_->drift().save(&snapshot->integrals);
     state_->shape(&snapshot->fields);
@@ -50,18 +50,19 @@ void Loop::rewind() {
     agreed(context_, [&] {
         if (marked_bind_ < 0)
             fail(SURROGATE_INVALID_ARGUMENT,
-                 "there is no mark to go back to; call surrogate_timeloop_snapshot first");
+                 "there is no snapshot to roll back to; call surrogate_timeloop_snapshot first");
         if (marked_bind_ != n_bind_)
             fail(SURROGATE_INVALID_ARGUMENT,
-                 "fields have been bound or integrals declared since the mark; mark again");
+                 "fields were bound or integrals declared after the snapshot; call "
+                 "surrogate_timeloop_snapshot again");
         require_state();
     });
     bring_back(mark_);
     ++counters_.rollbacks;
 }
 
-/// Common start of save and restore: checks the path and allocates the state. Collective, and
-/// agreed.
+/// Common start of save and restore: checks the path and allocates the state. Collective; errors
+/// are the same on all ranks.
 std::string Loop::prepare(const char* path, Snapshot* snapshot) {
     std::string name;
     agreed(context_, [&] {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One step: evaluations with guards behind each, and the outcome.
+// One step: evaluations, the guards after each of them, and the outcome.
 #include <algorithm>
 #include <cstdio>
 #include <exception>
@@ -89,7 +89,7 @@ surrogate_status Loop::take_integrals(const Problem& problem) {
     return SURROGATE_SUCCESS;
 }
 
-/// A rank with a problem takes part by its name only.
+/// Runs the plan. A rank with a problem only takes part in the exchanges.
 surrogate_status Loop::run_plan(const Problem& problem) {
     ++counters_.evaluations;
     if (problem.is_there())
@@ -102,7 +102,8 @@ surrogate_status Loop::evaluate(bool is_again, double dt_s, Problem* problem, Po
         rails_->look_at_inputs(is_again);
         for (const Field& field : fields_->inputs()) field.to_plan();
     });
-    // A run of rejected steps costs a reduction each, and no evaluation but the first.
+    // If the last inputs were rejected, the inputs are checked first. A series of rejected steps
+    // then costs one reduction per step, and only the first of them runs the plan.
     if (asks_inputs_first_ && !is_again) {
         const surrogate_status status =
             sum_and_judge(dt_s, SURROGATE_SUCCESS, *problem, true, action);
@@ -111,7 +112,7 @@ surrogate_status Loop::evaluate(bool is_again, double dt_s, Problem* problem, Po
     const surrogate_status status = run_plan(*problem);
     if (status != SURROGATE_NOT_FINITE) problem->keep(status);
     if (!problem->is_there()) {
-        // After a run that failed the columns may hold earlier predictions.
+        // After a failed run the columns may still hold earlier predictions.
         const bool is_lost = status == SURROGATE_NOT_FINITE || rails_->finite().has_bad_input();
         for (Field& field : fields_->outputs()) {
             field.from_plan();
@@ -132,20 +133,20 @@ surrogate_status Loop::sum_and_judge(double dt_s, surrogate_status run_status,
     surrogate_status status = surrogate_context_reduce(context_, SURROGATE_SUM, n, sums);
     if (status != SURROGATE_SUCCESS) return status;
     if (sums[0] > 0) {
-        // With agree=true the run has told all ranks already.
+        // With agree=true the run has already returned the status to all ranks.
         const bool is_run_at_fault =
             run_status != SURROGATE_SUCCESS && run_status != SURROGATE_NOT_FINITE;
         return agrees_ && is_run_at_fault ? run_status : problem.agree();
     }
     if (!is_same_on_all(sums + 1, n_rank_))
-        return surrogate_context_fail(
-            context_, SURROGATE_INVALID_ARGUMENT,
-            "the ranks give different time steps, or have set different options of the time loop");
+        return surrogate_context_fail(context_, SURROGATE_INVALID_ARGUMENT,
+                                      "time step or options of the time loop differ between ranks; "
+                                      "pass the same values on all ranks");
     *action = rails_->judge(sums + 1 + n_fingerprint, only_inputs);
     return *action == Policy::off ? SURROGATE_SUCCESS : complete();
 }
 
-/// The worst values, which only somebody who has to be told of them needs.
+/// Reduces the worst values. They are needed only for the report of a guard that triggered.
 surrogate_status Loop::complete() {
     rails_->write_worst(worst_.data());
     const surrogate_status status = surrogate_context_reduce(
@@ -165,12 +166,14 @@ surrogate_status Loop::leave_to_solver(double dt_s, int32_t* outcome) {
     surrogate_status own = SURROGATE_CALLBACK;
     try {
         own = fallback_(fallback_user_, time_s_, dt_s);
-    } catch (const std::exception& error) {  // a function that throws has failed
+    } catch (const std::exception& error) {  // an exception counts as a failure of the function
         surrogate_context_fail(nullptr, own, error.what());
     } catch (...) {
-        surrogate_context_fail(nullptr, own, "an exception that is not a std::exception");
+        surrogate_context_fail(
+            nullptr, own,
+            "the fallback function threw an exception of another type than std::exception");
     }
-    // CALLBACK comes with a text of this thread; other statuses may not.
+    // CALLBACK has a text on this thread; other statuses may have none.
     char text[1024];
     std::snprintf(text, sizeof text,
                   "the fallback function returned %s for the step of %g s from %.10g s%s%s",

@@ -5,7 +5,7 @@
 
 namespace surrogate::timeloop {
 
-// Objects from which a borrowed plan was created. Local; throw surrogate::Error.
+// Return the objects from which a borrowed plan was created. Local; throw surrogate::Error.
 
 inline Context context_of(const surrogate_plan* plan) {
     return Context(detail::made<surrogate_context>(

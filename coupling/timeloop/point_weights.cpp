@@ -28,7 +28,7 @@ PointWeights::PointWeights(surrogate_context* context, const surrogate_model* mo
         take_areas(context, grid);
         return;
     }
-    // A rank without points has no weights to show.
+    // Ranks without points have no weights, so that the ranks compare what they have.
     double has_weights = values_ ? 1 : 0;
     require_success(surrogate_context_reduce(context, SURROGATE_MAX, 1, &has_weights));
     is_given_ = has_weights > 0;
@@ -44,7 +44,8 @@ void PointWeights::take_steps() {
     placement_.is_stepped = block.lon_stride != 1 || block.lat_stride != block.n_lon_local;
 }
 
-/// Weights of the rows of the grid, brought from the order of the grid to the solver's.
+/// Sets the weights of the rows of the grid, redistributed from the order of the grid to the
+/// solver's.
 void PointWeights::take_areas(surrogate_context* context, const surrogate_domain_info& grid) {
     const Ordering order(domain_, sizeof(double));
     std::vector<double> ordered;

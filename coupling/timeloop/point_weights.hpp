@@ -12,15 +12,15 @@
 
 namespace surrogate::timeloop {
 
-/// Weight of each point of a domain: by the domain's weights, on the sphere by its share of
-/// the area, else by 1.
+/// Holds the weight of each point of a domain: the domain's weight, on the sphere the area of the
+/// point, otherwise 1.
 class PointWeights {
 public:
-    /// Collective, and agreed. The domain outlives the object.
+    /// Collective; errors are the same on all ranks. The domain must outlive the object.
     PointWeights(surrogate_context* context, const surrogate_model* model, const Domain& domain,
                  bool is_output);
 
-    /// Looks at the domain again, whose points may have moved. Local.
+    /// Reads the domain again, because its points may have moved. Local.
     void refresh();
 
     const Placement& placement() const { return placement_; }  ///< of this rank
@@ -28,7 +28,8 @@ public:
     int64_t n_global() const { return n_global_; }    ///< of all ranks
     const double* values() const { return values_; }  ///< [n_point], NULL: all are 1
 
-    /// The sum over all points, from slots of a sum over the ranks: weights of a domain may change.
+    /// Slots in a sum over the ranks, from which total() returns the sum of all weights. Weights of
+    /// a domain may change.
     int64_t n_sum() const { return is_given_ ? ExactSum::n_limb : 0; }
     void write_sums(double* sums);
     double total(const double* sums) const;
@@ -47,7 +48,7 @@ private:
     ExactSum sum_;
 };
 
-/// The exact sum of [n] numbers of each rank, on all ranks. Collective.
+/// Returns the exact sum of [n] numbers of each rank, on all ranks. Collective.
 double sum_over_ranks(surrogate_context* context, const double* values, int64_t n);
 
 }  // namespace surrogate::timeloop

@@ -38,8 +38,7 @@ void Rails::begin_step() {
     found_ = {};
 }
 
-/// Values that are not finite are counted first, and a range is corrected before a distance is
-/// taken.
+/// Counts values that are not finite first, and corrects ranges before the distance is computed.
 void Rails::look_at_inputs(bool is_again) {
     for (const Rail& rail : rails_) rail.guard->begin();
     const std::array<Guard*, 3> guards = {&finite_, &range_, &distance_};

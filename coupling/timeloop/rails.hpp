@@ -14,17 +14,17 @@
 
 namespace surrogate::timeloop {
 
-/// All guards of a loop, and what they found.
+/// Holds all guards of a loop, and their results.
 class Rails {
 public:
     struct Rail {
         Guard* guard;
-        Finding last;   ///< of the step now or last made
-        Finding worst;  ///< of the loop so far
+        Finding last;   ///< result in the current or last step
+        Finding worst;  ///< worst result of the loop so far
         int64_t n_violations = 0;
     };
 
-    /// inputs, outputs: how much the points of the two domains count. Local.
+    /// `inputs` and `outputs` are the weights of the points of the two domains. Local.
     Rails(const surrogate_plan* plan, const surrogate_model* model, Fields* fields,
           PointWeights* inputs, PointWeights* outputs);
 
@@ -37,45 +37,47 @@ public:
     DriftGuard& drift() { return drift_; }
     const DriftGuard& drift() const { return drift_; }
 
-    /// In the order of the header's list.
+    /// Returns the guards in the order of the public header.
     const std::array<Rail, 5>& rails() const { return rails_; }
-    /// nullptr if there is no guard of this name.
+    /// Returns nullptr for an unknown name.
     const Rail* find(const std::string& name) const;
 
     void begin_step();
-    /// Before an evaluation: reads the inputs, and lets guards look.
+    /// Reads the inputs before an evaluation, and lets the guards check them.
     void look_at_inputs(bool is_again);
-    /// Predictions as the solver's arrays will hold them.
+    /// Lets the guards check the predictions, rounded to the type of the solver's arrays.
     void look_at_outputs();
 
-    /// Slots of a sum over the ranks: n_sum() numbers, and n_worst() of a maximum.
+    /// Returns the number of slots in the sum over the ranks; n_worst() returns the slots in the
+    /// maximum.
     int64_t n_sum() const;
     void write_sums(double* sums);
-    /// Evaluates the sums. `worst` is called if a guard has triggered.
-    ///   only_inputs  before an evaluation: guards of predictions are not asked
+    /// Evaluates the sums. If a guard has triggered, the caller computes the maximum and calls
+    /// complete().
+    ///   only_inputs  before an evaluation: guards of predictions are not called
     Policy judge(const double* sums, bool only_inputs);
-    /// Returns whether the last judge() has found inputs for which the surrogate makes no step. The
-    /// same on all ranks.
+    /// Returns true if the last judge() found inputs for which the surrogate makes no step. The
+    /// result is the same on all ranks.
     bool rejects_inputs() const;
     int64_t n_worst() const;
     void write_worst(double* worst) const;
     void complete(const double* worst);
 
-    /// Keeps what the last evaluation has found. call(rail): of guards that speak for the first
-    /// time.
+    /// Stores the results of the last evaluation. Calls call(rail) for each guard that triggers for
+    /// the first time in the loop.
     template <class Call>
     void record(const Call& call);
 
-    /// A line for each guard that spoke in the last step.
+    /// Returns a line for each guard that triggered in the last step.
     std::string reason() const;
-    /// A table of all guards: policy, steps in which it spoke, the worst it found.
+    /// Returns a table of all guards: policy, number of steps in which it triggered, worst result.
     std::string table() const;
 
 private:
     static constexpr size_t n_input_guard = 3;  // range, distance, finite: the first of rails_
 
     bool is_active(const Guard& guard) const { return guard.policy() != Policy::off; }
-    /// Returns whether the guard has never spoken before.
+    /// Returns true if the guard has not triggered before.
     static bool keep(Rail* rail, const Finding& found);
 
     Fields* fields_;
@@ -86,7 +88,7 @@ private:
     BoundsGuard bounds_;
     DriftGuard drift_;
     std::array<Rail, 5> rails_;
-    std::array<Finding, 5> found_;  // of the last evaluation, in the same order
+    std::array<Finding, 5> found_;  // of the last evaluation, in the order of rails_
 };
 
 template <class Call>

@@ -46,7 +46,7 @@ void set_policy(Rails* rails, Guard* guard, const std::string& value) {
     if (guard == &rails->drift() && policy == Policy::off) rails->drift().forget();
 }
 
-/// Independent of the program's locale, and nothing may follow the number.
+/// Parses a number, independent of the program's locale. Text behind the number is an error.
 double number_of(const std::string& key, const std::string& value, const std::string& expected) {
     const char* const begin = value.c_str();
     char* end = nullptr;
@@ -107,7 +107,7 @@ int64_t n_evaluation_of(const Settings& settings, double dt_s) {
 void write_fingerprint(const Rails& rails, const Settings& settings, double dt_s, int64_t n_skip,
                        double* slots) {
     uint64_t hash = 0;
-    const auto mix = [&hash](uint64_t bits) {  // the finaliser of MurmurHash3
+    const auto mix = [&hash](uint64_t bits) {  // the finalizer of MurmurHash3
         hash = (hash ^ bits) + 0x9e3779b97f4a7c15;
         hash = (hash ^ (hash >> 33)) * 0xff51afd7ed558ccd;
         hash = (hash ^ (hash >> 33)) * 0xc4ceb9fe1a85ec53;
@@ -128,8 +128,9 @@ void write_fingerprint(const Rails& rails, const Settings& settings, double dt_s
 }
 
 bool is_same_on_all(const double* sums, int32_t n_rank) {
-    // The mean of the squares is the square of the mean only for equal numbers. Products are below
-    // 2^72, and their differences from those of equal numbers at least 1: compared as integers.
+    // The mean of the squares equals the square of the mean only if all numbers are equal. Products
+    // are below 2^72, and for unequal numbers the two products differ by at least 1, so they are
+    // compared as integers.
     bool is_same = true;
     for (int i = 0; i < 4; ++i) {
         __extension__ using Wide = unsigned __int128;

@@ -8,21 +8,22 @@
 
 namespace surrogate::timeloop {
 
-/// Options of a loop, but for those that its guards hold.
+/// Options of a loop, except the options that its guards hold.
 struct Settings {
     int64_t retry_after = 0;
     double step_s = 0;
 };
 
-/// See surrogate_timeloop_set.
+/// Sets an option; see surrogate_timeloop_set.
 void set_option(Rails* rails, Settings* settings, const char* key, const char* value);
 
-/// Evaluations that make up a step. Errors: INVALID_ARGUMENT (no multiple of step_s; dt_s not > 0).
+/// Returns the number of evaluations per step. Throws INVALID_ARGUMENT if dt_s is not > 0 or not a
+/// multiple of step_s.
 int64_t n_evaluation_of(const Settings& settings, double dt_s);
 
-/// Settings that must be the same on all ranks before they step together, as numbers whose sums
-/// over 2^20 ranks are exact: 16 bits at a time, and their squares, which tell equal numbers from
-/// others.
+/// Number of slots that compare settings between ranks. The settings must be equal on all ranks
+/// before a step. Each slot is a 16-bit part of their hash or its square, so that sums over up to
+/// 2^20 ranks are exact. The squares show whether the numbers are equal.
 constexpr int64_t n_fingerprint = 8;
 void write_fingerprint(const Rails& rails, const Settings& settings, double dt_s, int64_t n_skip,
                        double* slots);

@@ -32,7 +32,8 @@ void store(double value, double* to) {
 }  // namespace
 
 double as_single(double value) {
-    // A quiet comparison, before what may overflow: a host may trap that.
+    // A quiet comparison before the conversion, because the conversion may overflow and a host may
+    // trap that.
     const bool fits =
         std::islessequal(std::abs(value), static_cast<double>(std::numeric_limits<float>::max()));
     return fits ? static_cast<double>(static_cast<float>(value))
@@ -80,7 +81,8 @@ int64_t SolverArray::n_point() const {
     return shape_[0] * shape_[1] * shape_[2] * shape_[3];
 }
 
-/// run(offset of its first element, points done before, length) for each run along the first axis.
+/// Calls run(offset of the first element, points before it, length) for each run along the first
+/// axis.
 template <class Run>
 void SolverArray::by_run(int64_t first, int64_t count, const Run& run) const {
     int64_t done = 0;
@@ -117,7 +119,7 @@ void SolverArray::write(int64_t first, int64_t count, const double* values) cons
     is_single() ? write_as(static_cast<float*>(data_)) : write_as(static_cast<double*>(data_));
 }
 
-/// move(address in the array, offset in bytes of numbers `step` apart) for each number.
+/// Calls move(address in the array, offset in bytes of numbers `step` apart) for each number.
 template <class Move>
 void SolverArray::move_all(int64_t step, const Move& move) const {
     const int64_t size = number_size();
@@ -151,7 +153,7 @@ void check_place(const std::string& what, int32_t dtype, int32_t space) {
     if (space != SURROGATE_HOST)
         fail(SURROGATE_NOT_SUPPORTED,
              what + ": space is " + std::to_string(space) +
-                 "; a time loop takes arrays of the host (SURROGATE_HOST)");
+                 ", expected SURROGATE_HOST; a time loop needs arrays in host memory");
     if (dtype != SURROGATE_FLOAT32 && dtype != SURROGATE_FLOAT64)
         fail(SURROGATE_INVALID_ARGUMENT,
              what + ": dtype must be SURROGATE_FLOAT32 or SURROGATE_FLOAT64, is " +
@@ -180,7 +182,7 @@ void check_array(const surrogate_array& array, const std::string& what, const Pl
     const int64_t n_row = array.shape[0], n_column = array.shape[1];
     if (n_row != n_point || n_column != n_component)
         fail(SURROGATE_SHAPE,
-             what + ": array has shape " + text(n_row, n_column) + ", the domain asks for " +
+             what + ": array has shape " + text(n_row, n_column) + ", expected " +
                  text(n_point, n_component) +
                  (n_row == n_component && n_column == n_point ? "; it looks transposed" : ""));
     if (n_point == 0 || n_component == 0) return;
@@ -199,7 +201,7 @@ void check_block(const surrogate_block& block, const std::string& what, int64_t 
     check_place(what, block.dtype, block.space);
     if (block.n_dim < 1 || block.n_dim > 4)
         fail(SURROGATE_SHAPE,
-             what + ": a block has 1 .. 4 axes, this one says " + std::to_string(block.n_dim));
+             what + ": a block must have 1 .. 4 axes, n_dim is " + std::to_string(block.n_dim));
     int64_t n = 1;
     bool is_possible = true;
     std::string shape;

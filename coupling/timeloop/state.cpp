@@ -23,9 +23,9 @@ namespace {
 std::string named(const Fields& fields, const char* name) {
     require(name, "name");
     if (fields.has(name))
-        fail(SURROGATE_INVALID_ARGUMENT,
-             "'" + std::string(name) +
-                 "' is a field of the model's card, which surrogate_timeloop_bind takes");
+        fail(SURROGATE_INVALID_ARGUMENT, "'" + std::string(name) +
+                                             "' is a field of the model's card, expected another "
+                                             "name; bind fields with surrogate_timeloop_bind");
     return "state '" + std::string(name) + "'";
 }
 
@@ -60,7 +60,7 @@ void State::require_length(int64_t n_point) const {
             fail(SURROGATE_SHAPE, "state '" + own.name + "': the array has " +
                                       std::to_string(own.components.front().n_point()) +
                                       " points, the domain now " + std::to_string(n_point) +
-                                      "; bind it again");
+                                      "; rebind it");
     }
 }
 

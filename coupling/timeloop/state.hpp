@@ -10,23 +10,23 @@
 
 namespace surrogate::timeloop {
 
-/// The arrays that make up a solver's state: what steps write, and arrays of the solver's own.
+/// Holds the arrays of a solver's state: arrays that steps write, and further arrays of the solver.
 class State {
 public:
     explicit State(const Fields* fields) : fields_(fields) {}
 
-    /// Arrays of the solver's own; see surrogate_timeloop_bind_state.
+    /// Binds a further array of the solver; see surrogate_timeloop_bind_state.
     void bind(const char* name, const char* unit, const surrogate_array* array,
               const Placement& input);
     void bind(const char* name, const char* unit, const surrogate_block* block,
               const Placement& input);
 
-    /// Throws SHAPE unless arrays of the solver's own have this length.
+    /// Throws SHAPE unless the further arrays have this length.
     void require_length(int64_t n_point) const;
 
-    /// Names, types and room for the values. Fields are bound.
+    /// Sets names and types of the fields and allocates their values. All fields must be bound.
     void shape(std::vector<StateField>* fields) const;
-    /// Values of arrays that have this shape.
+    /// Copies the values of the arrays to fields that have their shape; load() copies them back.
     void save(std::vector<StateField>* fields) const;
     void load(const std::vector<StateField>& fields) const;
 
@@ -36,7 +36,7 @@ private:
         std::vector<SolverArray> components;
     };
     void set(const char* name, const char* unit, std::vector<SolverArray> components);
-    /// visit(name, unit, is_output, components) for each array, in the order of a snapshot.
+    /// Calls visit(name, unit, is_output, components) for each array, in the order of a snapshot.
     template <class Visit>
     void for_each(const Visit& visit) const;
 

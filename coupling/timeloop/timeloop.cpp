@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The C functions. Contracts stand in surrogate_timeloop.h.
+// The C functions. Their contracts are in surrogate_timeloop.h.
 #include <surrogate/surrogate_timeloop.h>
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 
 using namespace surrogate::timeloop;
 
-/// The context outlives what is made in it.
+/// Handle of a time loop. The context outlives the loop.
 struct surrogate_timeloop {
     std::optional<surrogate::Context> context;
     std::optional<Loop> loop;
@@ -22,7 +22,7 @@ surrogate_context* context_of(const surrogate_timeloop* loop) {
     return loop ? loop->context->get() : nullptr;
 }
 
-/// work(loop), with errors as those of any C function.
+/// Calls work(loop) and converts exceptions to a status, as in every C function.
 template <class Work>
 surrogate_status with(surrogate_timeloop* handle, const Work& work) {
     return guarded(context_of(handle), [&] {
@@ -38,7 +38,7 @@ surrogate_status with(const surrogate_timeloop* handle, const Work& work) {
     });
 }
 
-/// As surrogate.h says of pairs (text, n_text).
+/// Copies a text as surrogate.h describes for pairs (text, n_text).
 void copy_text(const std::string& from, char* text, int64_t* n_text) {
     require(n_text, "n_text");
     const int64_t size = *n_text, needed = static_cast<int64_t>(from.size()) + 1;
@@ -62,7 +62,7 @@ surrogate_status surrogate_timeloop_create(surrogate_plan* plan, surrogate_timel
         if (loop) *loop = nullptr;
         require(plan, "plan");
         std::unique_ptr<surrogate_timeloop> created;
-        // The context's handle takes memory, and ranks must hear of one that has none.
+        // Creating the context's handle allocates, and all ranks must learn of a failure.
         const surrogate_status status = guarded(nullptr, [&] {
             context.emplace(context_of(plan));
             require(loop, "loop");

@@ -15,7 +15,7 @@
 
 namespace surrogate::tool {
 
-/// Holds what the command line asks for.
+/// Arguments of the command line.
 struct Arguments {
     InfoArguments info;
     CheckArguments check;
@@ -26,7 +26,7 @@ struct Arguments {
     TrainArguments train;
     std::vector<std::string> predict_maps;
     std::map<std::string, std::string>
-        plan_options;              ///< of predict and bench: as surrogate_options_set
+        plan_options;              ///< of predict and bench; for surrogate_options_set
     bool is_reproducible = false;  ///< of predict and bench
 };
 

@@ -44,7 +44,7 @@ Options plan_options(const BenchArguments& arguments) {
     return options;
 }
 
-/// Runs local work that takes memory for the points. Collective; throws Failure on all ranks.
+/// Runs local work that allocates memory for the points. Collective; throws Failure on all ranks.
 template <class Work>
 void with_memory(const Job& job, int64_t n_point, const Work& work) {
     job.agree([&] {
@@ -63,11 +63,11 @@ void with_memory(const Job& job, int64_t n_point, const Work& work) {
     });
 }
 
-/// Made-up points, or the grids of the model. Collective.
+/// Domains of generated points, or of the grids of the model. Collective.
 struct Domains {
     Domain input;
-    std::optional<Domain> output;  ///< none: the input's
-    int64_t n_input, n_output;     ///< of this rank
+    std::optional<Domain> output;  ///< none: the input's domain is used
+    int64_t n_input, n_output;     ///< on this rank
 };
 
 Domains make_domains(const Job& job, const Context& context, const Model& model, int64_t n_point) {
@@ -88,8 +88,8 @@ Domains make_domains(const Job& job, const Context& context, const Model& model,
     return domains;
 }
 
-/// Arrays for all ports that a run must be given: waves of size 1, as normalised fields have; zeros
-/// for integers.
+/// Allocates arrays for all ports that a run requires: waves of amplitude 1, as in normalized
+/// fields; zeros for integers.
 class Arrays {
 public:
     Arrays(const Model& model, const Plan& plan, const Domains& domains) : ports_(model.ports()) {
@@ -144,7 +144,7 @@ private:
 
 /// Measurements over all ranks.
 struct Measured {
-    int64_t n_point = 0, n_thread = 1;  ///< threads of a rank
+    int64_t n_point = 0, n_thread = 1;  ///< threads per rank
     double plan_s = 0, best_s = 0, median_s = 0;
     double bytes_sent = 0, collectives = 0, workspace = 0;  ///< all ranks; largest of a rank; all
     std::vector<LayerWork> layers;

@@ -34,7 +34,7 @@ std::string join(const std::vector<std::string>& words) {
     return text;
 }
 
-/// A key of an object, or a list entry by its name or number; and what of the path is left.
+/// A key of an object, or a list entry by its name or number, and the rest of the path.
 struct Step {
     std::string key;   ///< of an object
     size_t index = 0;  ///< of a list
@@ -53,7 +53,7 @@ bool begins_with_name(std::string_view path, const std::string& name) {
 Step step_into_list(const json& list, std::string_view path, const std::string& whole) {
     std::vector<std::string> names;
     Step step;
-    size_t n = 0;  // the longest name wins
+    size_t n = 0;  // the longest name has priority
     for (size_t i = 0; i < list.size(); ++i) {
         names.push_back(name_of(list[i]));
         if (!begins_with_name(path, names.back()) || names.back().size() <= n) continue;
@@ -74,7 +74,7 @@ Step step_into_list(const json& list, std::string_view path, const std::string& 
 }
 
 Step step_into_object(const json& object, std::string_view path, const std::string& whole) {
-    // A checksum's key is a name with dots.
+    // The keys of checksums are names with dots.
     for (const auto& [key, value] : object.items())
         if (key.find('.') != std::string::npos && begins_with_name(path, key))
             return {key, 0, behind(path, key.size())};
@@ -95,7 +95,7 @@ Step step_into_object(const json& object, std::string_view path, const std::stri
 std::pair<std::string, std::string> parted(const std::string& assignment) {
     const size_t equals = assignment.find('=');
     if (equals == std::string::npos || equals == 0)
-        fail("--set is '" + one_line(assignment) + "'; it has the form KEY=VALUE");
+        fail("--set is '" + one_line(assignment) + "', expected KEY=VALUE");
     return {assignment.substr(0, equals), assignment.substr(equals + 1)};
 }
 

@@ -6,15 +6,16 @@
 
 namespace surrogate::tool {
 
-// One value of a card by the keys that lead to it, joined by dots: provenance.license,
-// network.num_heads, inputs.mobility.unit (a field by its name, which may have dots itself) or
-// inputs.2.unit. Local; throws Failure that lists what is there, with near misses.
+// Functions that edit a value of a card. A key is a path joined by dots: provenance.license,
+// network.num_heads, inputs.mobility.unit (a field by its name, which may contain dots) or
+// inputs.2.unit. Local; throw Failure with the existing keys and near misses.
 
-/// "KEY=VALUE": VALUE as JSON, and as text if it is none; '"12"' is a text. Objects on the way that
-/// are not there are made; list entries are not. Returns "KEY: old -> new".
+/// Sets a value by "KEY=VALUE". VALUE is parsed as JSON, and used as a text if it is not JSON;
+/// '"12"' is a text. Missing objects in the path are created; missing list entries are an error.
+/// Returns "KEY: old -> new".
 std::string set_value(nlohmann::json& card, const std::string& assignment);
 
-/// Returns "KEY: old, removed".
+/// Removes a value. Returns "KEY: old, removed".
 std::string remove_value(nlohmann::json& card, const std::string& key);
 
 }  // namespace surrogate::tool

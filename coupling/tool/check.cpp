@@ -19,7 +19,7 @@ Json text_or_null(const std::string& text) {
     return text.empty() ? Json() : Json(text);
 }
 
-/// The report before anything ran: what was asked for. Null: not known (yet).
+/// Returns the report before the run, with the arguments. Null means unknown.
 Json requested(const Job& job, const CheckArguments& arguments) {
     const CheckSettings& s = arguments.settings;
     Json report = {{"file", arguments.file},
@@ -39,7 +39,7 @@ Json requested(const Job& job, const CheckArguments& arguments) {
     return report;
 }
 
-/// Why a case that ran is not passed.
+/// Returns the reason why a case that ran has not passed.
 std::string reason_of(const CheckOutcome& outcome) {
     const std::string kind = outcome.is_absolute ? "root mean square error" : "relative_l2";
     if (outcome.is_contradictory)
@@ -72,7 +72,7 @@ void add(Json& report, const CheckResult& result) {
     if (!outcome.is_passed) report["error"] = reason_of(outcome);
 }
 
-/// "1.2e-07 (allowed 2e-06, official code 1.8e-07)"
+/// Returns a text such as "1.2e-07 (allowed 2e-06, official code 1.8e-07)".
 std::string error_of(const CheckResult& result) {
     const CheckOutcome& outcome = result.outcome;
     std::string text = number(outcome.relative_l2) + " (allowed " + number(outcome.bound);
@@ -111,7 +111,7 @@ void print_result(const Job& job, const CheckArguments& arguments, const CheckRe
     print(lines.text());
 }
 
-/// A report file that the command line names; repeated runs may write the same one.
+/// Returns the report file of the command line. Repeated runs may overwrite it.
 OutputFile report_file(const std::string& option, const std::string& path) {
     return {option_text(option, path), path, Earlier::report, "", true};
 }
@@ -124,7 +124,7 @@ std::vector<OutputFile> json_file(const CheckArguments& arguments) {
 void write_report(const Job& job, const CheckArguments& arguments, const Json& report) {
     job.agree([&] {
         if (!job.is_root() || arguments.json.empty()) return;
-        // ASCII: a report may be printed.
+        // ASCII, because a report may be printed.
         write_output(arguments.json,
                      report.dump(2, ' ', true, Json::error_handler_t::replace) + "\n");
     });

@@ -8,22 +8,22 @@
 
 namespace surrogate::tool {
 
-/// The command line of `surrogate check FILE`.
+/// Arguments of `surrogate check FILE`.
 struct CheckArguments {
     std::string file;
     CheckSettings settings;
-    std::string json;  ///< --json: where the report goes; "": nowhere
-    std::string save;  ///< --save: where y goes as safetensors; "": nowhere
+    std::string json;  ///< --json: file of the report; "": none
+    std::string save;  ///< --save: safetensors file for y; "": none
 };
 
-/// Runs the check case of a model file on the ranks of the job; prints a few lines on rank 0 and
-/// writes the report in every case. Collective. The answer is the exit status, the same on every
-/// rank. Errors: Failure if the report itself cannot be written.
+/// Runs the check case of a model file on the ranks of the job. Prints a few lines on rank 0 and
+/// writes the report in every case. Collective. Returns the exit status, the same on all ranks.
+/// Throws Failure if the report cannot be written.
 Exit check(const Job& job, const CheckArguments& arguments);
 
-/// A report of nothing but an error, for a command line that could not be understood: nobody knows
-/// which of its `words` was meant as what, and no file that one of them names is written over but
-/// the one given once, to --json. Collective.
+/// Writes a report that contains only an error, for an invalid command line. The purpose of its
+/// `words` is unknown, so no file that they name is overwritten except the file that is given once,
+/// to --json. Collective.
 void report_usage_error(const Job& job, const CheckArguments& arguments, const std::string& error,
                         const std::vector<std::string>& words);
 

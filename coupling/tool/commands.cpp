@@ -32,14 +32,14 @@ const char* const predict_footer =
     "  --map mobility=lambda";
 
 const char* const convert_footer =
-    "KEY leads to a value of the card: provenance.license, network.num_heads, "
+    "KEY is the path of a card entry: provenance.license, network.num_heads, "
     "inputs.mobility.unit.\n"
-    "VALUE is JSON, or else a text. Nothing is written that the library cannot load.\n"
+    "VALUE is JSON, or else a text. The library must be able to load the new file.\n"
     "Exit status: 0 written; 2 bad usage or bad file, or the card and the tensors contradict.\n"
     "Example: surrogate convert old.safetensors new.safetensors --set inputs.mobility.max=14";
 
 const char* const spectrum_footer =
-    "Of each block and head: the second eigenvalue (the first is 1), how many are above 1e-6, exp "
+    "For each block and head: the second eigenvalue (the first is 1), the number above 1e-6, exp "
     "of\n"
     "their entropy (effective rank), and their sum; means over the samples.\n"
     "Exit status: 0 printed; 1 a number is not finite; 2 bad usage or bad file, or another family; "
@@ -48,31 +48,31 @@ const char* const spectrum_footer =
     "Example: mpirun -n 4 surrogate spectrum model.safetensors --csv all.csv --plot all.png";
 
 const char* const bench_footer =
-    "The limit: bare loops of multiply-adds and of exponentials in single precision on the same\n"
-    "threads, measured here. Points and inputs are made up; weights are those of the model.\n"
+    "The limit: simple loops of multiply-adds and of exponentials in single precision on the same\n"
+    "threads, measured here. Points and inputs are generated; weights are from the model.\n"
     "Exit status: 0 printed; 1 a number is not finite; 2 bad usage or bad file.\n"
     "Example: mpirun -n 2 surrogate bench model.safetensors --points 100000 --json bench.json";
 
 const char* const train_footer =
     "Exit status: 0 done; 1 a number is not finite; 2 bad usage, configuration or data, or the\n"
     "output could not be written; 4 stopped by SIGTERM, SIGINT or SIGUSR1 after a checkpoint was\n"
-    "written: --resume goes on.\n"
+    "written: --resume continues.\n"
     "Example: mpirun -n 4 surrogate train darcy.toml";
 
 const char* const model_help = "Model file (safetensors with a card)";
 const char* const reproducible_help =
-    "The same bits for any ranks, partition, threads and vector width (default: within 1e-6)";
+    "Bitwise identical for any ranks, partition, threads and vectors (default: within 1e-6)";
 
 CLI::Option* add_model(CLI::App* verb, std::string& file, const char* help = model_help) {
     return verb->add_option("MODEL", file, help)->type_name("FILE");
 }
 
-/// The options of a plan that every command which runs a model has. Values: text -> where it goes.
+/// Adds the plan options of all commands that run a model. `Value` maps a text to a member.
 template <class Value>
 void add_plan_options(CLI::App* verb, const Value& value) {
     verb->add_option("--backend", value("backend"),
-                     "Who computes: ref is plain loops, simd vector code, cuda a device (default: "
-                     "auto: simd, for fp64 ref)")
+                     "Backend: ref (scalar reference), simd (vectorized CPU) or cuda (GPU); "
+                     "default: auto, which is simd, or ref for fp64")
         ->type_name("auto|ref|simd|cuda");
     verb->add_option(
             "--precision", value("precision"),
@@ -89,13 +89,13 @@ void add_plan_options(CLI::App* verb, const Value& value) {
 
 void add_info(CLI::App& app, InfoArguments& info) {
     auto* verb =
-        app.add_subcommand("info", "What a model is; without MODEL: what this machine offers");
+        app.add_subcommand("info", "Describe a model file, or this machine if MODEL is omitted");
     add_model(verb, info.file);
     verb->add_flag("--memory", info.has_memory,
-                   "The memory of a plan also where finding out takes more than 256 MB");
-    auto* json = verb->add_flag("--json", info.has_json, "JSON for programs instead of lines");
+                   "Measure the memory of a plan even if that takes more than 256 MB");
+    auto* json = verb->add_flag("--json", info.has_json, "Print JSON instead of lines");
     verb->add_flag("--card", info.has_card,
-                   "The card only, as JSON without checksums: what convert --card takes")
+                   "Print the card only, as JSON without checksums, for convert --card")
         ->excludes(json);
     verb->footer(info_footer);
 }
@@ -105,7 +105,7 @@ void add_check(CLI::App& app, CheckArguments& check) {
     CheckSettings& s = check.settings;
     add_model(verb, check.file, "Model file with a check case")->required();
     verb->add_option("--partition", s.partition,
-                     "How points are spread over the ranks (default: contiguous)")
+                     "Partition of the points over ranks (default: contiguous)")
         ->type_name("contiguous|scattered|uneven");
     verb->add_flag("--reproducible", s.is_reproducible, reproducible_help);
     add_plan_options(verb, [&](const std::string& key) -> std::string& {
@@ -121,7 +121,7 @@ void add_check(CLI::App& app, CheckArguments& check) {
     verb->footer(check_footer);
 }
 
-/// Those of predict and bench.
+/// Adds the options shared by `predict` and `bench`.
 void add_run_options(CLI::App* verb, Arguments& arguments) {
     auto& options = arguments.plan_options;
     verb->add_flag("--reproducible", arguments.is_reproducible, reproducible_help);
@@ -139,10 +139,9 @@ void add_predict(CLI::App& app, Arguments& arguments) {
                      "Input: .vtu .vti .vtp .vts, parallel .pvtu .., or a series .pvd")
         ->type_name("FILE")
         ->required();
-    verb->add_option(
-            "--out", predict.out,
-            "Output, the same kind of mesh: one file, or (.pvtu ..) one piece a rank; a series, "
-            ".pvd, gets the times of the input")
+    verb->add_option("--out", predict.out,
+                     "Output, the same kind of mesh: one file, or (.pvtu ..) one piece per rank; a "
+                     "series, .pvd, has the times of the input")
         ->type_name("FILE")
         ->required();
     verb->add_option("--map", arguments.predict_maps,
@@ -151,18 +150,19 @@ void add_predict(CLI::App& app, Arguments& arguments) {
                      "first of a vector (default: arrays have the names of the fields)")
         ->type_name("FIELD=ARRAY")
         ->allow_extra_args(false);
-    verb->add_option("--at", predict.at,
-                     "Where to evaluate (default: where the arrays are; points if at both)")
+    verb->add_option(
+            "--at", predict.at,
+            "Location of the evaluation (default: location of the arrays; points if at both)")
         ->type_name("points|cells");
     verb->add_option("--compress", predict.compress,
                      "Compression of the arrays written (default: zlib; meshio reads none and "
                      "zlib, lz4 is faster)")
         ->type_name("none|zlib|lz4");
-    verb->add_flag("--ignore-units", predict.ignore_units, "Accept arrays whose unit is another");
+    verb->add_flag("--ignore-units", predict.ignore_units, "Accept arrays with a different unit");
     auto* overwrite =
         verb->add_flag("--overwrite", predict.overwrite, "Replace an output that exists");
     verb->add_flag("--resume", predict.resume,
-                   "Of a series: go on after the steps that the output has; begin if there is none")
+                   "Resume a series after the steps of the output; start it if there is none")
         ->excludes(overwrite);
     verb->add_flag("--strict", predict.strict,
                    "Inputs outside the training ranges: exit status 1, nothing is written");
@@ -176,32 +176,31 @@ void add_convert(CLI::App& app, ConvertArguments& convert) {
     verb->add_option("MODEL", convert.file, "Safetensors file, with or without a card")
         ->type_name("FILE")
         ->required();
-    verb->add_option("OUT", convert.out, "New file; weights and check case are as they were")
+    verb->add_option("OUT", convert.out, "New file; weights and check case stay unchanged")
         ->type_name("FILE");
-    verb->add_option("--card", convert.card, "JSON that takes the place of the file's card")
+    verb->add_option("--card", convert.card, "JSON that replaces the file's card")
         ->type_name("FILE");
-    verb->add_option("--set", convert.sets, "Give a value of the card; may be repeated")
+    verb->add_option("--set", convert.sets, "Set a card entry; may be repeated")
         ->type_name("KEY=VALUE")
         ->allow_extra_args(false);
     verb->add_option("--remove", convert.removes,
-                     "Take a value out of the card, before --set; may be repeated")
+                     "Remove a card entry, before --set; may be repeated")
         ->type_name("KEY")
         ->allow_extra_args(false);
     verb->add_flag("--no-checksums", convert.no_checksums,
                    "The new file has no checksums (default: they are computed)");
     verb->add_flag("--overwrite", convert.overwrite, "OUT may exist, and may be MODEL itself");
-    verb->add_flag("--dry-run", convert.dry_run, "Look at everything and write nothing");
+    verb->add_flag("--dry-run", convert.dry_run, "Validate only; write nothing");
     verb->footer(convert_footer);
 }
 
 void add_spectrum(CLI::App& app, SpectrumArguments& spectrum) {
     auto* verb = app.add_subcommand("spectrum", "Eigenvalues of FLARE's mixing, by block and head");
     add_model(verb, spectrum.model)->required();
-    verb->add_option(
-            "--mesh", spectrum.mesh,
-            "Points and fields to look at, as predict reads them (default: the check case)")
+    verb->add_option("--mesh", spectrum.mesh,
+                     "Mesh with points and fields, as for predict (default: the check case)")
         ->type_name("FILE");
-    verb->add_option("--map", spectrum.maps, "The array for a field of the card, as of predict")
+    verb->add_option("--map", spectrum.maps, "The array for a field of the card, as for predict")
         ->type_name("FIELD=ARRAY")
         ->allow_extra_args(false);
     verb->add_option("--at", spectrum.at, "Same as predict")->type_name("points|cells");
@@ -214,7 +213,7 @@ void add_spectrum(CLI::App& app, SpectrumArguments& spectrum) {
                      "Plot the eigenvalues (PNG), one curve per block, with --block one per head")
         ->type_name("FILE");
     verb->add_option("--precision", spectrum.precision,
-                     "Of the network; eigenvalues below 1e-6 need fp64 (default: fp64)")
+                     "Precision of the network; eigenvalues below 1e-6 need fp64 (default: fp64)")
         ->type_name("fp32|fp64");
     verb->add_option("--threads", spectrum.threads, "Threads of a rank (default: auto)")
         ->type_name("N");
@@ -242,9 +241,9 @@ void add_train(CLI::App& app, TrainArguments& train) {
     verb->add_option("CONFIG", train.config, "Configuration (TOML): model, data, training, output")
         ->type_name("FILE")
         ->required();
-    verb->add_flag("--resume", train.resume, "Go on from the checkpoint in the output folder");
+    verb->add_flag("--resume", train.resume, "Resume from the checkpoint in the output folder");
     auto* overwrite = verb->add_flag("--overwrite", train.overwrite,
-                                     "Begin anew in a folder that has a training");
+                                     "Discard an existing training in the output folder");
     overwrite->excludes("--resume");
     verb->add_flag("--dry-run", train.dry_run,
                    "Print memory, bytes and the time of a step; write nothing");
@@ -256,8 +255,8 @@ void add_train(CLI::App& app, TrainArguments& train) {
 
 std::unique_ptr<CLI::App> make_commands(Arguments& arguments) {
     auto app = std::make_unique<CLI::App>(
-        "Learned attention surrogates: what a model is, whether it computes right, what it "
-        "predicts.\nRuns on one rank or under mpirun.",
+        "Learned attention surrogates: describe, check, run and train models.\nRuns on one rank or "
+        "under mpirun.",
         "surrogate");
     app->set_version_flag("-V,--version", std::string("surrogate ") + surrogate_version(),
                           "Print the version and exit");

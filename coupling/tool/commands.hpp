@@ -10,13 +10,13 @@
 
 namespace surrogate::tool {
 
-/// All commands with their options and help: the one source of what the parser takes, of --help,
-/// and of the manual page and the completion (manual.hpp). What an option takes is its type name:
-/// "FILE", "a|b|c" for one of several words, "N" a number, other capitals any text. `arguments`
-/// must live as long as the result.
+/// Creates all commands with their options and help: the one source for the parser, --help, the
+/// manual page and the completion (manual.hpp). The type name of an option describes its value:
+/// "FILE", "a|b|c" for one of several words, "N" for a number, other capitals for any text.
+/// `arguments` must outlive the result.
 std::unique_ptr<CLI::App> make_commands(Arguments& arguments);
 
-/// The values of an option that takes one of several words; empty for others.
+/// Returns the values of an option that has a list of words; empty for other options.
 std::vector<std::string> choices_of(const CLI::Option& option);
 
 }  // namespace surrogate::tool

@@ -17,17 +17,18 @@ namespace {
 
 using nlohmann::json;
 
-/// Before anything is read.
+/// Checks names before anything is read.
 void check_names(const ConvertArguments& arguments) {
     const std::string& out = arguments.out;
     if (out.empty()) {
-        if (!arguments.dry_run) fail("OUT is missing: the new file (or --dry-run: only look)");
+        if (!arguments.dry_run) fail("OUT, the new file, is missing; give it or use --dry-run");
         return;
     }
     std::vector<InputFile> inputs;
     if (!arguments.card.empty()) inputs.push_back({"the card", arguments.card});
     OutputFile output{option_text("OUT", out), out};
-    output.earlier = arguments.overwrite ? Earlier::replaced : Earlier::stays;  // MODEL itself, too
+    output.earlier =
+        arguments.overwrite ? Earlier::replaced : Earlier::stays;  // includes MODEL itself
     output.may_be_device = true;
     if (file::is_same_file(arguments.file, out))
         output.remedy = "it is the file itself, and --overwrite replaces it";
@@ -35,7 +36,7 @@ void check_names(const ConvertArguments& arguments) {
 }
 
 json read_card(const std::string& path) {
-    constexpr uint64_t largest_card = 16 << 20;  // as a header of a model file
+    constexpr uint64_t largest_card = 16 << 20;  // as for a header of a model file
     const auto text = read_text(path, largest_card);
     if (!text)
         fail("cannot read the card '" + one_line(path) +
@@ -43,12 +44,12 @@ json read_card(const std::string& path) {
     try {
         return json::parse(*text);
     } catch (const json::parse_error& error) {
-        fail("the card '" + one_line(path) + "' is no JSON: " + one_line(error.what()));
+        fail("the card '" + one_line(path) + "' is not JSON: " + one_line(error.what()));
     }
 }
 
-/// On rank 0. Of a file that is no safetensors file, such as a pickle of PyTorch, the library says
-/// what it is and what to do with it. Collective.
+/// Reads the file on rank 0. For a file in another format, such as a pickle of PyTorch, the library
+/// reports the format and the remedy. Collective.
 ModelBytes read_bytes(const Job& job, const Context& context, const std::string& file) {
     ModelBytes bytes;
     std::string problem;
@@ -63,10 +64,10 @@ ModelBytes read_bytes(const Job& job, const Context& context, const std::string&
     fail(problem);
 }
 
-/// Work of rank 0.
+/// Result on rank 0.
 struct Converted {
     std::string bytes;
-    std::string report;  ///< what has changed, a line each
+    std::string report;  ///< changes, one line each
     bool has_check_case = false;
 };
 
@@ -75,9 +76,8 @@ Converted converted(const ConvertArguments& arguments, ModelBytes& model) {
     const bool has_card = model.has_card();
     if (!has_card && arguments.card.empty())
         fail("'" + one_line(arguments.file) +
-             "' has no card: --card FILE gives it one (page reference/model-file.md says what a "
-             "card is; "
-             "surrogate info MODEL --card prints that of a model)");
+             "' has no card; add one with --card FILE (format: page reference/model-file.md; "
+             "surrogate info MODEL --card prints the card of a model)");
     json card = arguments.card.empty() ? model.card() : read_card(arguments.card);
     if (!arguments.card.empty())
         result.report += std::string("card: ") + (has_card ? "replaced by '" : "'") +
@@ -118,9 +118,9 @@ void convert(const Job& job, const ConvertArguments& arguments) {
           about.at("family").get<std::string>() + ", " +
           grouped(about.at("parameters").get<int64_t>()) + " parameters" +
           (arguments.no_checksums ? "" : ", checksums of all tensors") + "\n" +
-          (has_checked ? "the check case is as it was: surrogate check tells whether it passes\n"
-                       : "no check case: wrong hyperparameters that shapes cannot show stay "
-                         "unseen\n"));
+          (has_checked ? "the check case is unchanged; run surrogate check\n"
+                       : "no check case: wrong hyperparameters that do not change shapes are not "
+                         "detected\n"));
 }
 
 }  // namespace surrogate::tool

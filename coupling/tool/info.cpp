@@ -17,24 +17,24 @@ namespace surrogate::tool {
 
 namespace {
 
-using nlohmann::json;  // nlohmann::ordered_json finds a key in time linear in their number
+using nlohmann::json;  // nlohmann::ordered_json finds a key in linear time
 
-constexpr size_t most_entries = 40;   // of a list whose length the file chooses
-constexpr size_t longest_text = 400;  // bytes of one of its texts
+constexpr size_t most_entries = 40;   // of a list whose length comes from the file
+constexpr size_t longest_text = 400;  // bytes of one text of the file
 
-/// A value of the card without quotes: gelu, 64, true.
+/// Returns a value of the card without quotes: gelu, 64, true.
 std::string plain(const json& value) {
     const std::string text =
         value.is_string() ? value.get<std::string>() : value.dump(-1, ' ', true);
     return one_line(text, longest_text);
 }
 
-/// "5 more", of what was not shown
+/// Returns "5 more" for entries that are not shown.
 std::string more(size_t n_all) {
     return grouped(static_cast<int64_t>(n_all - most_entries)) + " more";
 }
 
-/// "in_dim 3, out_dim 1, .." in lines of at most 80 characters.
+/// Returns "in_dim 3, out_dim 1, .." in lines of at most 80 characters.
 std::string pairs(const json& object) {
     std::string text, line;
     const auto add = [&](const std::string& pair) {
@@ -74,7 +74,7 @@ std::vector<std::string> row_of(const char* use, const surrogate_field_info& fie
 std::string fields_of(const Model& model) {
     const auto inputs = model.inputs(), outputs = model.outputs();
     if (inputs.empty() && outputs.empty())
-        return "  The card names no fields: a bare network, for surrogate_plan_run_network.\n";
+        return "  The card names no fields; use surrogate_plan_run_network.\n";
     std::vector<std::vector<std::string>> rows = {
         {"  ", "name", "unit", "role", "training range", "mean", "std"}};
     const auto add = [&](const char* use, const std::vector<surrogate_field_info>& fields) {
@@ -88,8 +88,9 @@ std::string fields_of(const Model& model) {
     return table(rows);
 }
 
-/// Returns whether `check` can run the file's case, and "input/x [4,1600,3] -> output/y [4,1600,1],
-/// truth in double precision", or why it will not pass this file. `shapes`: tensor name -> shape.
+/// Returns true and "input/x [4,1600,3] -> output/y [4,1600,1], truth in double precision" if
+/// `check` can run the case of the file, and otherwise false and the reason. `shapes`: tensor name
+/// -> shape.
 CaseSummary check_of(const Job& job, const Context& context, const Model& model,
                      const std::string& file, const json& about) {
     const std::string note = about.value("check_note", "");
@@ -118,15 +119,16 @@ std::string grid_of(const surrogate_domain_info& domain) {
            std::to_string(domain.n_lon);
 }
 
-/// "points", "sphere, legendre-gauss 64 x 128", "sphere, equiangular 16 x 32 -> lobatto 9 x 16"
+/// Returns "points", "sphere, legendre-gauss 64 x 128" or "sphere, equiangular 16 x 32 -> lobatto 9
+/// x 16".
 std::string domain_of(const Model& model) {
     if (model.input_domain().kind == SURROGATE_POINTS) return "points";
     const std::string in = grid_of(model.input_domain()), out = grid_of(model.output_domain());
     return "sphere, " + in + (in == out ? "" : " -> " + out);
 }
 
-/// Returns properties of a port besides name and channels: where its rows are, if not at the points
-/// where everybody expects them, and what may stand there.
+/// Returns properties of a port besides name and channels: the location of its rows, if it is not
+/// the default, and the allowed values.
 std::string about_port(const Model& model, int32_t index, const surrogate_port_info& port) {
     std::string about;
     const auto add = [&](const char* text) {
@@ -141,7 +143,7 @@ std::string about_port(const Model& model, int32_t index, const surrogate_port_i
     return about.empty() ? "" : " (" + about + ")";
 }
 
-/// "x 3 -> y 3", "query 6 (at the output points), key 6, value 6 -> y 9"
+/// Returns a text such as "x 3 -> y 3", "query 6 (at the output points), key 6, value 6 -> y 9".
 std::string ports_of(const Model& model) {
     const auto ports = model.ports();
     std::string inputs, outputs;
@@ -154,7 +156,7 @@ std::string ports_of(const Model& model) {
     return inputs + " -> " + outputs;
 }
 
-/// "12 tensors BF16 (widened exactly), 3 tensors F64 (rounded to single)"
+/// Returns a text such as "12 tensors BF16 (widened exactly), 3 tensors F64 (rounded to single)".
 std::string weights_of(const json& weights) {
     std::string text;
     for (const auto& [type, about] : weights.items())
@@ -164,7 +166,7 @@ std::string weights_of(const json& weights) {
     return text;
 }
 
-/// "2 features of 400 samples, 99 % within distance 3.2"
+/// Returns a text such as "2 features of 400 samples, 99 % within distance 3.2".
 std::string pooled_of(const surrogate_input_statistics& pooled) {
     if (pooled.n_feature == 0) return "none: steps cannot be compared with the training data";
     char text[120];
@@ -174,7 +176,8 @@ std::string pooled_of(const surrogate_input_statistics& pooled) {
     return text;
 }
 
-/// A text of several lines, such as a configuration, by its first line and their number.
+/// Returns the first line of a text of several lines, such as a configuration, and the number of
+/// its lines.
 std::string value_text(const json& value) {
     if (!value.is_string()) return plain(value);
     const auto& text = value.get_ref<const std::string&>();
@@ -184,7 +187,7 @@ std::string value_text(const json& value) {
            " lines; --json has them)";
 }
 
-/// Title, date, license ..: any text, some of it, and how much there is.
+/// Adds title, date, license and other texts, shortened, with the number of omitted entries.
 void add_provenance(const json& provenance, Lines& lines) {
     size_t n_shown = 0;
     for (const auto& [key, value] : provenance.items()) {
@@ -227,7 +230,7 @@ void print_build(const Context& context) {
 #ifdef SURROGATE_HAVE_VTK
     text += "built with VTK: yes (surrogate predict)\n";
 #else
-    text += "built with VTK: no (surrogate predict is not there)\n";
+    text += "built with VTK: no (surrogate predict is not available)\n";
 #endif
     print(text + context.describe() + "\n");
 }

@@ -7,19 +7,18 @@
 
 namespace surrogate::tool {
 
-/// The command line of `surrogate info [FILE]`.
+/// Arguments of `surrogate info [FILE]`.
 struct InfoArguments {
-    std::string file;         ///< "": what this build and machine offer
-    bool has_memory = false;  ///< --memory: the memory a plan takes, whatever finding out takes
-    bool has_json = false;    ///< --json: an object for programs instead of lines for people
+    std::string file;         ///< "": describe this build and machine
+    bool has_memory = false;  ///< --memory: measure the memory of a plan without limits
+    bool has_json = false;    ///< --json: a JSON object instead of lines
     bool has_card =
-        false;  ///< --card: the card only, without checksums: what `convert --card` takes
+        false;  ///< --card: the card only, without checksums, as input of `convert --card`
 };
 
-/// Tells a person or a program, on rank 0's stdout, what a model file is. Cheap on files of unknown
-/// origin: beyond the model itself it takes at most 256 MB, and what is longer than a few lines is
-/// cut with a count of what was left out. Collective. Errors: surrogate::Error, Failure (--card
-/// without a file), the same on every rank.
+/// Describes a model file on rank 0's stdout. Safe for untrusted files: beyond the model itself it
+/// allocates at most 256 MB, and long texts are shortened with a count of the omitted parts.
+/// Collective. Errors: surrogate::Error, Failure (--card without a file), the same on all ranks.
 void info(const Job& job, const InfoArguments& arguments);
 
 }  // namespace surrogate::tool

@@ -17,14 +17,14 @@ struct CaseSummary {
 };
 
 /// Returns the output of `info --json`: JSON in ASCII, indented, with a newline at its end. Numbers
-/// that are not finite (no range, memory that was not found out) are null. `about`: of
+/// that are not finite (no range, memory that was not measured) are null. `about` is the text of
 /// Model::describe(). Local.
 std::string model_json(const Job& job, const std::string& file, const Model& model,
                        const nlohmann::json& about, const CaseSummary& check,
                        const PlanMemory& memory);
 std::string build_json(const Context& context);
 
-/// The card without its checksums, indented: for an editor, and `convert --card`.
+/// Returns the card without its checksums, indented, for an editor and `convert --card`.
 std::string card_json(const nlohmann::json& card);
 
 }  // namespace surrogate::tool

@@ -9,7 +9,7 @@ namespace {
 
 const std::string total = "total of this rank";
 
-/// "blocks.0 k, v, encode   12.3  4.5  1024  2  0": five numbers behind a name with blanks.
+/// Parses "blocks.0 k, v, encode   12.3  4.5  1024  2  0": five numbers behind a name with blanks.
 bool parse_line(const std::string& line, LayerWork& work) {
     std::istringstream in(line);
     std::vector<std::string> words;
@@ -40,7 +40,7 @@ std::vector<LayerWork> parse_layers(const std::string& text) {
     for (std::string line; std::getline(in, line);) {
         LayerWork work;
         if (!is_table) {
-            is_table = line.starts_with("layer ");  // the head; "layer 0" may be a row's name
+            is_table = line.starts_with("layer ");  // the head; "layer 0" may be the name of a row
         } else if (parse_line(line, work)) {
             if (work.name == total) break;
             layers.push_back(work);

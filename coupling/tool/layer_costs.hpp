@@ -9,17 +9,18 @@
 
 namespace surrogate::tool {
 
-/// Work of a run in one layer, on all ranks together.
+/// Operations of a run in one layer, over all ranks.
 struct LayerWork {
     std::string name;
     double flops = 0, exponentials = 0, bytes = 0, collectives = 0;
 };
 
-/// The table of Plan::describe() (surrogate_plan_describe), summed over ranks; collectives are the
-/// largest of a rank. Three digits. Collective. Empty for a plan that has none.
+/// Returns the table of Plan::describe() (surrogate_plan_describe), summed over ranks; for
+/// collectives it has the largest count of a rank. Three digits. Collective. Empty for a plan
+/// without a table.
 std::vector<LayerWork> work_of_layers(const Job& job, const Plan& plan);
 
-/// The table in a text of Plan::describe(), without its last line, the total. Local.
+/// Parses the table in a text of Plan::describe(), without its last line, the total. Local.
 std::vector<LayerWork> parse_layers(const std::string& text);
 
 }  // namespace surrogate::tool

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One level is enough for a machine: SSE2, AVX2, AVX-512 (and others of other machines) are
-// compiled.
+// Disables intermediate levels. SSE2, AVX2 and AVX-512 (and levels of other machines) are compiled,
+// which covers all machines.
 #define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SSE4 | HWY_AVX3_DL)
 
 #undef HWY_TARGET_INCLUDE
@@ -28,7 +28,7 @@ namespace {
 namespace hn = hwy::HWY_NAMESPACE;
 using Tag = hn::ScalableTag<float>;
 
-/// Computes exponentials of numbers in the first cache, below 0 as in a softmax.
+/// Computes exponentials of numbers in the first-level cache, below 0 as in a softmax.
 double exponentials(float start, float* kept) {
     constexpr size_t n = 4096;
     constexpr int n_round = 1000;
@@ -65,9 +65,10 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 constexpr int n_run = 7;
-constexpr size_t memory_words = size_t{8} << 20;  // 64 MB: beyond the caches
+constexpr size_t memory_words = size_t{8} << 20;  // 64 MB: exceeds the caches
 
-/// The sum of what `work(thread)` returns on all threads of all ranks, a second; the best run.
+/// Returns the sum of the results of `work(thread)` on all threads of all ranks, per second, for
+/// the best run.
 double rate(const Job& job, int n_thread, const std::function<double(int)>& work) {
     double best = 0;
     for (int run = 0; run < n_run; ++run) {
@@ -99,7 +100,7 @@ double read_memory(const std::vector<uint64_t>& words, uint64_t* kept) {
 
 MachineLimits measure_limits(const Job& job, int n_thread) {
     const auto n = static_cast<size_t>(n_thread);
-    std::vector<float> kept(16 * n, 0.5f);  // of each thread in a cache line of its own
+    std::vector<float> kept(16 * n, 0.5f);  // each thread uses its own cache line
     std::vector<uint64_t> kept_words(8 * n);
     std::vector<std::vector<uint64_t>> memory(n);
     job.agree([&] {

@@ -7,16 +7,16 @@
 
 namespace surrogate::tool {
 
-/// Throughput of bare loops on the threads of all ranks at the same time: sums over ranks, best of
-/// some runs. Single precision, the widest vectors of the machine.
+/// Throughput of simple loops on the threads of all ranks at the same time: sums over ranks, best
+/// of several runs. Single precision, the widest vectors of the machine.
 struct MachineLimits {
-    double multiply_adds = 0;  ///< a second; two flops each
-    double exponentials = 0;   ///< a second, accurate to single precision
-    double memory_bytes = 0;   ///< a second read from memory
-    std::string vectors;       ///< "AVX2": what the loops were compiled for
+    double multiply_adds = 0;  ///< per second; two flops each
+    double exponentials = 0;   ///< per second, accurate to single precision
+    double memory_bytes = 0;   ///< read from memory per second
+    std::string vectors;       ///< vector level of the loops, such as "AVX2"
 };
 
-/// Takes about a second and 64 MB a thread. Collective.
+/// Measures the throughput. Needs about a second and 64 MB per thread. Collective.
 MachineLimits measure_limits(const Job& job, int n_thread);
 
 }  // namespace surrogate::tool

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The program `surrogate`: what can be done with a model file by those who have no solver at hand.
+// The `surrogate` command, which works on model files without a solver.
 #include <cstdio>
 #include <cstdlib>
 #include <new>
@@ -18,7 +18,7 @@ namespace {
 
 using namespace surrogate::tool;
 
-/// As surrogate_options_set takes them.
+/// Returns the options for surrogate_options_set.
 std::vector<std::pair<std::string, std::string>> plan_options(const Arguments& arguments) {
     std::vector<std::pair<std::string, std::string>> options;
     for (const auto& [key, value] : arguments.plan_options)
@@ -72,7 +72,7 @@ Exit run_guarded(Job& job, int argc, char** argv) {
     }
 }
 
-/// Lost output is a failure, of all ranks: a script that reads it must not go on with less.
+/// Reports lost output as a failure of all ranks, so that a script that reads the output stops.
 Exit finish(const Job& job, Exit status) {
     if (job.is_root()) {
         const std::string lost = finish_output();
@@ -84,8 +84,8 @@ Exit finish(const Job& job, Exit status) {
 
 Exit run_job(int argc, char** argv) {
     Job job;
-    // mpirun ends all ranks when the first one leaves with a status that is not 0: everything must
-    // be out by then.
+    // mpirun ends all ranks when the first rank exits with a nonzero status, so all output must be
+    // flushed before.
     const Exit status = finish(job, run_guarded(job, argc, argv));
     std::fflush(nullptr);
     job.barrier();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The manual page and the completion of the program, out of the same description of its commands
-// that the parser and --help have. Run by the build: surrogate_manual man|bash > FILE.
+// Generates the manual page and the completion of the program from the description of its commands
+// that the parser and --help use. Run by the build: surrogate_manual man|bash > FILE.
 #include <sstream>
 #include <string>
 #include <vector>
@@ -24,14 +24,14 @@ std::string long_name(const CLI::Option& option) {
     return "--" + option.get_lnames().front();
 }
 
-/// Takes a value, which is the next word.
+/// Returns true if the next word is the value of the option.
 bool has_value(const CLI::Option& option) {
     return option.get_items_expected_max() > 0;
 }
 
 // ---- man ----
 
-/// Text for troff: a dash is a dash, a backslash one too, and no line is taken for a request.
+/// Escapes text for troff: dashes, backslashes, and lines that would be requests.
 std::string troff(const std::string& text) {
     std::string result;
     bool is_line_start = true;
@@ -59,7 +59,7 @@ std::string man_option(const CLI::Option& option) {
            (option.get_required() ? " (required)" : "") + "\n";
 }
 
-/// The text below the options: a paragraph, exit status, example, each from a line of its own.
+/// Formats the text below the options: paragraphs, exit status, example, each from its own line.
 std::string man_footer(const std::string& footer) {
     std::string text;
     std::istringstream in(footer);
@@ -104,7 +104,7 @@ std::string man_page(const CLI::App& app) {
 
 // ---- bash ----
 
-/// In single quotes; no name or word of ours has one.
+/// Returns the words in single quotes. No name or word of the commands contains one.
 std::string words_of(const std::vector<std::string>& words) {
     std::string text;
     for (const std::string& word : words) text += (text.empty() ? "" : " ") + word;

@@ -12,7 +12,7 @@ constexpr int64_t unlimited = INT64_MAX;
 thread_local int64_t left = unlimited;
 thread_local bool has_exceeded = false;
 
-/// Requests that fail are not counted: the text of the error still finds its memory.
+/// Failed requests are not counted, so that the text of the error can still be allocated.
 void take(size_t size) {
     if (left == unlimited) return;
     if (size > static_cast<uint64_t>(left)) {
@@ -29,8 +29,8 @@ void* checked(void* memory) {
 
 }  // namespace
 
-// libsurrogate takes all its memory here: those of the program replace those of the C++ library in
-// the shared libraries, too.
+// Replaces the allocation functions of the C++ library, also for the shared libraries. libsurrogate
+// allocates all its memory with them.
 void* operator new(size_t size) {
     take(size);
     return checked(std::malloc(std::max<size_t>(size, 1)));

@@ -5,10 +5,10 @@
 
 namespace surrogate::tool {
 
-/// While it lives, the thread that made it takes at most n_byte of memory with `operator new`,
-/// counted without what is given back; a request beyond that fails as if the machine had no memory
-/// left, which libsurrogate answers with SURROGATE_NO_MEMORY. So work of unknown size can be tried.
-/// One at a time in a thread.
+/// While an object exists, its thread may allocate at most n_byte with `operator new`; freed memory
+/// does not reduce the count. Requests beyond the limit fail as if no memory were left, and
+/// libsurrogate returns SURROGATE_NO_MEMORY. This allows trying work of unknown size. At most one
+/// object per thread.
 class MemoryBudget {
 public:
     explicit MemoryBudget(int64_t n_byte);
@@ -16,8 +16,8 @@ public:
     MemoryBudget(const MemoryBudget&) = delete;
     MemoryBudget& operator=(const MemoryBudget&) = delete;
 
-    /// Returns true if a request has failed because of the last budget of this thread. Otherwise a
-    /// std::bad_alloc or SURROGATE_NO_MEMORY means that the machine has no memory.
+    /// Returns true if a request failed because of the last budget of this thread. If false, a
+    /// std::bad_alloc or SURROGATE_NO_MEMORY means that the machine has no memory left.
     static bool was_exceeded();
 };
 

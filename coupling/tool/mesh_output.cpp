@@ -14,7 +14,7 @@ namespace {
 
 using vtk::MeshFile;
 
-/// Adds `before` (rows on lower ranks) where a rank holds whole pieces.
+/// Adds the number of rows on lower ranks if ranks have whole pieces.
 std::vector<int64_t> absolute_rows(const Job& job, const MeshFile& mesh, int location) {
     const std::vector<int64_t> mine = {mesh.n_rows(location)};
     std::vector<std::vector<std::byte>> counts(static_cast<size_t>(job.size()));
@@ -40,7 +40,7 @@ vtk::ArrayInfo array_info(const FieldPlan& plan, size_t i) {
             plan.outputs[i].first.unit, false};
 }
 
-/// One file: rank 0 gathers the values and holds the whole mesh.
+/// Writes one file: rank 0 gathers the values and has the whole mesh in memory.
 void write_one(const Job& job, const std::string& in, const std::string& out, MeshFile& mesh,
                const FieldPlan& plan, const std::vector<std::vector<double>>& outputs,
                vtk::Compression compression) {
@@ -68,7 +68,8 @@ void write_one(const Job& job, const std::string& in, const std::string& out, Me
     });
 }
 
-/// The extents of all pieces on rank `first`, in the order of ranks; empty of a rank without one.
+/// Returns the extents of all pieces on rank `first`, in the order of ranks; empty for a rank
+/// without a piece.
 std::vector<std::vector<std::byte>> gather_extents(const Job& job, const MeshFile& mesh,
                                                    bool has_piece, int64_t first) {
     std::vector<std::vector<std::byte>> to_rank(static_cast<size_t>(job.size()));
@@ -81,7 +82,8 @@ std::vector<std::vector<std::byte>> gather_extents(const Job& job, const MeshFil
     return job.exchange(to_rank);
 }
 
-/// One piece a rank that has points, and the summary by the first of them, which knows the arrays.
+/// Writes one piece per rank with points. The first of these ranks writes the summary, because it
+/// has the list of arrays.
 void write_pieces(const Job& job, const Target& target, MeshFile& mesh, const FieldPlan& plan,
                   const std::vector<std::vector<double>>& outputs, vtk::Compression compression) {
     const bool has_piece = mesh.n_rows(SURROGATE_POINT) > 0;
@@ -108,7 +110,7 @@ void write_pieces(const Job& job, const Target& target, MeshFile& mesh, const Fi
     });
 }
 
-/// Nothing stays of pieces that no summary names. No file had these names before.
+/// Deletes the new pieces, which no summary names. No file had these names before.
 void take_back(const Job& job, const Target& target) {
     std::remove((vtk::directory_of(target.out) + target.piece(job.rank())).c_str());
     job.barrier();

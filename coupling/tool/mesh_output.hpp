@@ -11,10 +11,10 @@
 
 namespace surrogate::tool {
 
-/// The mesh `in`, of which `mesh` is this rank's share, with the predicted values (outputs of
-/// `plan`, each at all rows of the share) in the file of `target`: one piece a rank if its name
-/// says so, else one file, for which rank 0 gathers. Collective. Throws Failure on all ranks; an
-/// earlier result is then as it was, and nothing of this one is left.
+/// Writes the mesh `in` with the predicted values to the file of `target`. `mesh` is this rank's
+/// part of it; the values are the outputs of `plan`, each at all rows of the part. Depending on the
+/// name, writes one piece per rank or one file, for which rank 0 gathers. Collective. Throws
+/// Failure on all ranks; an earlier result is then unchanged, and the new files are deleted.
 ///   compression  of the arrays in the file
 void write_mesh(const Job& job, const std::string& in, const Target& target, vtk::MeshFile& mesh,
                 const FieldPlan& plan, const std::vector<std::vector<double>>& outputs,

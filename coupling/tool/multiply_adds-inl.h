@@ -14,9 +14,9 @@ HWY_BEFORE_NAMESPACE();
 namespace surrogate::tool::HWY_NAMESPACE {
 namespace {
 
-/// Runs twelve chains in variables of their own: more than latency times throughput, fewer than
-/// registers. Each starts at another value, or the compiler would compute equal ones once. Returns
-/// the number of multiply-adds; adds a result to `kept`, so that nothing is optimized away.
+/// Runs twelve independent chains: more than latency times throughput, fewer than registers. Each
+/// chain starts at another value, because the compiler would merge equal chains. Returns the number
+/// of multiply-adds; adds a result to `kept`, so that nothing is optimized away.
 inline double multiply_adds(float start, float* kept) {
     constexpr int n_step = 200000;
     namespace hn = hwy::HWY_NAMESPACE;

@@ -22,10 +22,11 @@ PlanMemory unknown(const std::string& why) {
 
 PlanMemory not_found_out(const std::string& what) {
     return unknown(what + " takes more than " + bytes(static_cast<double>(trial_bytes)) + " or " +
-                   number(trial_seconds) + " s;\n--memory computes it all the same");
+                   number(trial_seconds) + " s;\n--memory measures it without limits");
 }
 
-/// Rank 0 tries before all ranks do it: a share of the points is no more work than all of them.
+/// Rank 0 tries the plan first; on all ranks the plan needs no more work, because each has a part
+/// of the points.
 bool can_all_plan(const Job& job, const std::string& file, int64_t n_point, bool has_no_limit) {
     if (has_no_limit) return true;
     bool can_root_plan = false;
@@ -33,13 +34,13 @@ bool can_all_plan(const Job& job, const std::string& file, int64_t n_point, bool
     return job.max(static_cast<int64_t>(can_root_plan)) != 0;
 }
 
-/// A plan on n points of this rank.
+/// Returns the bytes of a plan on n points of this rank.
 double bytes_of_points(const Job& job, const Context& context, const Model& model, int64_t n) {
     const Domain domain = trial_points(context, n, job.rank() * n);
     return static_cast<double>(Plan(model, domain).counter("workspace_bytes"));
 }
 
-/// From plans of n and of 2 n points of this rank.
+/// Computes the two numbers from plans of n and of 2 n points of this rank.
 PlanMemory memory_of(const Job& job, const Context& context, const Model& model, int64_t n) {
     const double small = bytes_of_points(job, context, model, n);
     const double large = bytes_of_points(job, context, model, 2 * n);
@@ -51,8 +52,8 @@ PlanMemory memory_of(const Job& job, const Context& context, const Model& model,
     return memory;
 }
 
-/// Two numbers fitted to two sizes: far above any tile, so that what grows with the points shows,
-/// or smaller where a point is large, or the model takes no more.
+/// Fits two numbers to two sizes. The sizes are far above any tile, so that the growth with the
+/// points is visible, or smaller if a point is large or the model has a limit.
 PlanMemory memory_of_points(const Job& job, const Context& context, const Model& model,
                             const std::string& file, bool has_no_limit) {
     constexpr int64_t sizes[] = {20000, 2000, 200};
@@ -61,17 +62,17 @@ PlanMemory memory_of_points(const Job& job, const Context& context, const Model&
         if (!can_all_plan(job, file, 2 * n, has_no_limit)) continue;
         try {
             return memory_of(job, context, model, n);
-        } catch (const Error& error) {  // of planning: the same on all ranks
+        } catch (const Error& error) {  // errors of planning are the same on all ranks
             if (error.status() != SURROGATE_SHAPE) throw;
             is_too_many = true;
         }
     }
     const std::string least = std::to_string(2 * sizes[2]) + " points";
-    if (is_too_many) return unknown("the model does not take " + least + " a rank");
+    if (is_too_many) return unknown("the model does not accept " + least + " a rank");
     return not_found_out("a plan of " + least);
 }
 
-/// The grid is given, so this is what the plan takes on the ranks of this job.
+/// Returns the memory of the plan on the ranks of this job, because the grid is fixed.
 PlanMemory memory_of_grid(const Job& job, const Context& context, const Model& model,
                           const std::string& file, bool has_no_limit) {
     const surrogate_domain_info in = model.input_domain(), out = model.output_domain();

@@ -21,12 +21,12 @@ namespace surrogate::tool {
 
 namespace {
 
-constexpr size_t n_trial_axes = 8;  // as many as a domain may have
+constexpr size_t n_trial_axes = 8;  // the maximum of a domain
 bool is_work_left = false;
 
 enum class Outcome { passed, too_large, out_of_memory };
 
-/// Shared by the thread that works and the one that waits; the last of them frees it.
+/// Shared by the working thread and the waiting thread; the last of them frees it.
 struct Trial {
     std::mutex mutex;
     std::condition_variable is_over;
@@ -64,7 +64,7 @@ Outcome try_to_plan(const std::string& file, int64_t n_point) {
         plan(file, n_point);
     } catch (const Error& error) {
         if (error.status() == SURROGATE_NO_MEMORY) return outcome_without_memory();
-    } catch (const std::bad_alloc&) {  // while the Error was made, or outside of the library
+    } catch (const std::bad_alloc&) {  // while the Error was created, or outside of the library
         return outcome_without_memory();
     }
     return Outcome::passed;
@@ -78,7 +78,7 @@ void work(const std::shared_ptr<Trial>& trial, const std::string& file, int64_t 
     trial->is_over.notify_one();
 }
 
-/// Processor time of the thread, reading the file included.
+/// Returns the processor time of the thread, including reading the file.
 double seconds_of(std::thread& thread) {
     clockid_t clock{};
     timespec now{};

@@ -16,7 +16,7 @@ void say(const Job& job, const PredictArguments& arguments, const std::string& t
     if (job.is_root() && !arguments.quiet) print(text + "\n");
 }
 
-/// "mobility [m^2/(Pa s)]": fields whose arrays have no unit to compare.
+/// Returns a text such as "mobility [m^2/(Pa s)]" for fields whose arrays have no unit to compare.
 std::string fields_without_unit(const FieldPlan& plan) {
     std::string list;
     for (const FieldSource& source : plan.inputs) {
@@ -45,11 +45,12 @@ void report(const Job& job, const PredictArguments& arguments, const MeshSample&
     if (rows.n_split() > 0)
         say(job, arguments,
             "  " + std::to_string(rows.n_split()) +
-                " of them lie at another's place and hold "
-                "other values: separate points; global ids in the mesh would tell");
+                " of them have equal coordinates and different values: separate points; global ids "
+                "in the mesh would identify them");
     say(job, arguments,
         "  memory: at most " + bytes(static_cast<double>(job.max(peak_memory()))) + " on a rank");
-    if (plan.other_would_do) say(job, arguments, "  evaluated at points; --at cells would do too");
+    if (plan.other_would_do)
+        say(job, arguments, "  evaluated at points; --at cells is possible, too");
     if (const std::string fields = fields_without_unit(plan); !fields.empty())
         say(job, arguments,
             "  arrays without a unit, taken as they are: " + fields +
@@ -58,10 +59,10 @@ void report(const Job& job, const PredictArguments& arguments, const MeshSample&
 
 void predict_mesh(Job& job, const PredictArguments& arguments) {
     Progress progress(6, arguments.quiet || !job.is_root());
-    const Options options = checked_options(arguments);  // the same on every rank
+    const Options options = checked_options(arguments);  // the same on all ranks
     if (arguments.resume)
-        throw Failure(Exit::bad_usage, "--resume goes on with a series (.pvd), '" + arguments.mesh +
-                                           "' is one mesh");
+        throw Failure(Exit::bad_usage,
+                      "--resume continues a series (.pvd), '" + arguments.mesh + "' is one mesh");
     const auto lock = lock_output(job, arguments);
     const Target target = find_target(job, arguments);
     progress.stage("reading the model");

@@ -9,33 +9,33 @@
 
 namespace surrogate::tool {
 
-/// The command line of `surrogate predict MODEL --mesh IN --out OUT`.
+/// Arguments of `surrogate predict MODEL --mesh IN --out OUT`.
 struct PredictArguments {
     std::string model;  ///< MODEL, a model file
     std::string
         mesh;         ///< --mesh: .vtu .vti .vtp .vts or their parallel .pvtu .., or a series, .pvd
-    std::string out;  ///< --out: the same kind; .vtu: one file, .pvtu: one piece a rank
+    std::string out;  ///< --out: the same kind; .vtu: one file, .pvtu: one piece per rank
     std::vector<std::pair<std::string, std::string>>
         maps;        ///< --map field=array, repeatable; "array:2" is component 2
-    std::string at;  ///< --at points | cells; "": wherever the arrays are
+    std::string at;  ///< --at points | cells; "": the location of the arrays
     std::vector<std::pair<std::string, std::string>>
-        options;                ///< of surrogate_options_set: threads, backend, ..
+        options;                    ///< for surrogate_options_set: threads, backend, ..
     std::string compress = "zlib";  ///< --compress none | zlib | lz4: of the arrays in the output
-    bool ignore_units = false;  ///< --ignore-units: accept arrays whose unit is not the card's
-    bool overwrite = false;     ///< --overwrite: an output that exists is replaced
-    bool resume = false;        ///< --resume: a series goes on after the steps that are there
-    bool strict = false;        ///< --strict: inputs outside the training ranges are an error
-    bool quiet = false;         ///< --quiet: warnings and errors only
+    bool ignore_units = false;      ///< --ignore-units: accept arrays with a different unit
+    bool overwrite = false;         ///< --overwrite: replace an existing output
+    bool resume = false;            ///< --resume: continue a series after its existing steps
+    bool strict = false;            ///< --strict: inputs outside the training ranges are an error
+    bool quiet = false;             ///< --quiet: warnings and errors only
 };
 
-/// Evaluates a model at the points or cell centres of a mesh file, or of each of a series (see
-/// predict_series.hpp), and writes the mesh with the predicted arrays. Outputs that are one number
-/// for all points are printed; a model that has no others writes no mesh. Collective over the job;
-/// a report goes to rank 0's stdout, progress and warnings (inputs outside the training ranges) to
-/// its stderr. Names, --at and --map are looked at before the mesh is read. Errors: Failure, on
-/// every rank with the same text: not_passed for --strict and for results that are not finite, else
-/// bad_usage; nothing is written then, and an earlier output stays. In a build without VTK: Failure
-/// that says so.
+/// Evaluates a model at the points or cell centers of a mesh file, or of each mesh of a series (see
+/// predict_series.hpp), and writes the mesh with the predicted arrays. Outputs with one number for
+/// all points are printed; a model with no other outputs writes no mesh. Collective over the job; a
+/// report is printed to rank 0's stdout, progress and warnings (inputs outside the training ranges)
+/// to its stderr. Names, --at and --map are checked before the mesh is read. Errors: Failure, on
+/// all ranks with the same text: not_passed for --strict and for results that are not finite,
+/// otherwise bad_usage. After an error nothing is written, and an earlier output is unchanged. A
+/// build without VTK throws Failure.
 void predict(Job& job, const PredictArguments& arguments);
 
 }  // namespace surrogate::tool

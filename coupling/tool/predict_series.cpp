@@ -19,7 +19,7 @@ namespace {
 
 using vtk::SeriesStep;
 
-/// Properties that must be the same for all steps of a series.
+/// Returns the properties that must be the same for all steps of a series, as a text.
 std::string fingerprint_of(const Model& model, const PredictArguments& arguments) {
     const nlohmann::json fingerprint = {{"model", hex(model.hash())},
                                         {"at", arguments.at},
@@ -35,7 +35,7 @@ std::string time_text(double time_s) {
     return text;
 }
 
-/// One step, from its mesh to its place in the series. Collective.
+/// Runs one step, from its mesh to its file in the series. Collective.
 void run_step(const Job& job, const PredictArguments& arguments, Predictor& predictor,
               const SeriesStep& step, size_t i, std::optional<SeriesOutput>& output) {
     const std::string when = "time " + time_text(step.time_s) + ": ";
@@ -49,7 +49,7 @@ void run_step(const Job& job, const PredictArguments& arguments, Predictor& pred
         PredictArguments one = arguments;
         one.mesh = step.file;
         one.out = job.broadcast(file);
-        one.overwrite = true;  // what a program that was killed has left of this step
+        one.overwrite = true;  // files of this step from a killed program
         target = find_target(job, one);
     }
     const auto result = predictor.run(step.file, target, when, nullptr);
@@ -59,7 +59,7 @@ void run_step(const Job& job, const PredictArguments& arguments, Predictor& pred
     predictor.print_of_all(result.of_all, when);
 }
 
-/// The failure of a step, with the step.
+/// Returns the failure of a step, with the step in its text.
 Failure failure_of(const PredictArguments& arguments, const std::vector<SeriesStep>& steps,
                    size_t i, size_t n_done, const Failure& failure) {
     std::string text = "step " + std::to_string(i + 1) + " of " + std::to_string(steps.size()) +
@@ -67,7 +67,7 @@ Failure failure_of(const PredictArguments& arguments, const std::vector<SeriesSt
                        "': " + failure.what();
     if (n_done > 0)
         text += "\n'" + arguments.out + "' has the " + std::to_string(n_done) +
-                (n_done == 1 ? " step" : " steps") + " before it; --resume goes on after them";
+                (n_done == 1 ? " step" : " steps") + " before it; --resume continues after them";
     return Failure(failure.status(), text);
 }
 

@@ -6,17 +6,19 @@
 
 namespace surrogate::tool {
 
-/// Returns whether --mesh or --out names a series (.pvd).
+/// Returns true if --mesh or --out names a series (.pvd).
 bool is_series(const PredictArguments& arguments);
 
-/// `predict` of every step of a series, into a series with the same times. OUT.pvd gets each step
-/// when its meshes are complete, so it names whole steps only, whatever ends the program. Steps lie
-/// in the folder OUT/, or, while that has an earlier series, in OUT_1/, OUT_2/, ..: with
-/// --overwrite the earlier one stays until the first new step is there, and then its files go.
+/// Runs `predict` for every step of a series and writes a series with the same times. Each step is
+/// added to OUT.pvd when its meshes are complete, so OUT.pvd names complete steps only, even after
+/// a crash. The steps are in the folder OUT/, or in OUT_1/, OUT_2/, .. while OUT/ has an earlier
+/// series. With --overwrite the earlier series is kept until the first new step is complete, and is
+/// then deleted.
 ///
-/// A step that fails ends it with that step's status and a text that names it; the steps before it
-/// stay, and --resume goes on after them: OUT/predict.json says what made them (model, arrays,
-/// options), and something else is refused. Collective; errors are Failure, the same on every rank.
+/// After a failed step it ends with the status of the step and a text that names it. The steps
+/// before it are kept, and --resume continues after them. OUT/predict.json contains the properties
+/// of the run (model, arrays, options); resuming with other properties is an error. Collective;
+/// errors are Failure, the same on all ranks.
 void predict_series(Job& job, const PredictArguments& arguments);
 
 }  // namespace surrogate::tool

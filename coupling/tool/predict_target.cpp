@@ -22,7 +22,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The output has the kind of the input; in pieces or in one file is free.
+/// Checks that the output has the kind of the input. It may be one file or have pieces.
 void check_kinds(const PredictArguments& arguments) {
     const auto in = vtk::parse_mesh_name(arguments.mesh);
     const auto out = vtk::parse_mesh_name(arguments.out);
@@ -36,7 +36,7 @@ std::string piece_extension(const std::string& out) {
     return vtk::extension_of(vtk::parse_mesh_name(out).kind);
 }
 
-/// A file in the folder of pieces that a write of this name has left, complete or not.
+/// A file in the folder of pieces from an earlier write of this name, complete or not.
 struct EarlierPiece {
     std::string path;
     int generation;
@@ -72,7 +72,7 @@ std::vector<InputFile> inputs_of(const PredictArguments& arguments) {
     return inputs;
 }
 
-/// The output, and earlier pieces of that name, which go when it is complete.
+/// Returns the output, and earlier pieces of that name, which are deleted when it is complete.
 std::vector<OutputFile> outputs_of(const PredictArguments& arguments,
                                    const std::vector<EarlierPiece>& pieces) {
     const std::string what = option_text("--out", arguments.out);
@@ -85,7 +85,7 @@ std::vector<OutputFile> outputs_of(const PredictArguments& arguments,
     return outputs;
 }
 
-/// Rank 0's part.
+/// Runs on rank 0.
 void inspect(const PredictArguments& arguments, Target& target) {
     check_kinds(arguments);
     target.is_in_pieces = vtk::parse_mesh_name(target.out).is_parallel;

@@ -9,7 +9,7 @@ namespace surrogate::tool {
 
 namespace {
 
-/// A line for each input that leaves the range of the training data, also with --quiet.
+/// Prints a line for each input outside the range of the training data, also with --quiet.
 void check_ranges(const Job& job, bool is_strict, const MeshSample& sample,
                   const std::vector<RangeCount>& counts, const std::string& when) {
     bool is_outside = false;
@@ -28,10 +28,10 @@ void check_ranges(const Job& job, bool is_strict, const MeshSample& sample,
 
 Options checked_options(const PredictArguments& arguments) {
     if (!arguments.at.empty() && arguments.at != "points" && arguments.at != "cells")
-        throw Failure(Exit::bad_usage, "--at is '" + arguments.at + "'; it can be points or cells");
+        throw Failure(Exit::bad_usage, "--at is '" + arguments.at + "', expected points or cells");
     if (!vtk::compression_of(arguments.compress))
-        throw Failure(Exit::bad_usage, "--compress is '" + arguments.compress +
-                                           "', expected none, zlib or lz4");
+        throw Failure(Exit::bad_usage,
+                      "--compress is '" + arguments.compress + "', expected none, zlib or lz4");
     for (size_t i = 0; i < arguments.maps.size(); ++i)
         for (size_t k = 0; k < i; ++k)
             if (arguments.maps[i].first == arguments.maps[k].first)

@@ -17,12 +17,12 @@
 
 namespace surrogate::tool {
 
-/// Throws Failure for what `predict` can refuse without any file; the options of its plan. Local,
-/// the same on every rank.
+/// Returns the plan options of `predict`. Throws Failure for invalid arguments that can be found
+/// without reading a file. Local; the result is the same on all ranks.
 Options checked_options(const PredictArguments& arguments);
 
-/// The model of a `predict`, with a plan that goes from mesh to mesh. Functions are collective;
-/// errors are Failure, the same on every rank.
+/// Holds the model of a `predict`, with a plan that is reused for all meshes. Functions are
+/// collective; errors are Failure, the same on all ranks.
 class Predictor {
 public:
     /// Reads the model; `options` must outlive the predictor.
@@ -35,7 +35,7 @@ public:
     };
 
     /// Evaluates `mesh` and writes it to `target`, unless no output is at points. Warnings begin
-    /// with `when`. `progress`: may be null; gets a stage each for reading, matching, planning,
+    /// with `when`. `progress` may be null; it gets a stage each for reading, matching, planning,
     /// evaluating and writing.
     Result run(const std::string& mesh, const Target& target, const std::string& when,
                Progress* progress);
@@ -44,7 +44,7 @@ public:
     const OutputPlaces& places() const { return places_; }
     const MeshPlan& plan() const { return *plan_; }
 
-    /// "drag = 0.31 N" on rank 0's stdout, a line each.
+    /// Prints lines such as "drag = 0.31 N" on rank 0's stdout.
     void print_of_all(const std::vector<double>& values, const std::string& when) const;
 
 private:

@@ -19,7 +19,7 @@ std::string text_of_range(const surrogate_field_info& field) {
            (unit.empty() ? "" : " " + unit);
 }
 
-/// values[0], values[stride], ..: n of them on this rank.
+/// Counts values[0], values[stride], ..: n values on this rank.
 RangeCount count(const Job& job, const surrogate_field_info& field, const double* values,
                  int64_t stride, int64_t n) {
     int64_t n_nan = 0, n_outside = 0;

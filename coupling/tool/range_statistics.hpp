@@ -11,17 +11,17 @@ namespace surrogate::tool {
 /// Comparison of one input's values with the range on which the model was trained.
 struct RangeCount {
     surrogate_field_info field;
-    int64_t n_outside = 0;  ///< points, over all ranks; NaN is outside
+    int64_t n_outside = 0;  ///< points, over all ranks; NaN counts as outside
     int64_t n_points = 0;   ///< over all ranks
-    double worst = 0;       ///< the value farthest outside, if there is one
+    double worst = 0;       ///< the value farthest outside; 0 if no value is outside
 
     double percent() const;
-    /// "mobility: 12 % of the points are outside [3, 12] m^2/(Pa s), the range of the training
-    /// data; the worst is 1e+06"
+    /// Returns a text such as "mobility: 12 % of the points are outside [3, 12] m^2/(Pa s), the
+    /// range of the training data; the worst is 1e+06".
     std::string warning(const std::string& points) const;
 };
 
-/// For every input of the card that has a range, in the card's order. Collective.
+/// Compares every input of the card that has a range, in the card's order. Collective.
 ///   x       [n][n_axis] coordinates
 ///   fields  [inputs that are fields][n]
 std::vector<RangeCount> count_ranges(const Job& job,
@@ -29,7 +29,7 @@ std::vector<RangeCount> count_ranges(const Job& job,
                                      const std::vector<double>& x, int64_t n_axis,
                                      const std::vector<std::vector<double>>& fields);
 
-/// A line an input: "mobility  1.3 % outside [3, 12] m^2/(Pa s)". "" without inputs.
+/// Returns lines such as "mobility  1.3 % outside [3, 12] m^2/(Pa s)". "" without inputs.
 std::string range_table(const std::vector<RangeCount>& counts);
 
 }  // namespace surrogate::tool

@@ -24,7 +24,7 @@ using vtk::SeriesStep;
 
 constexpr const char* fingerprint_file = "/predict.json";
 
-/// "out" or "out_3" of steps in such a folder beside OUT.pvd; "" if they are elsewhere.
+/// Returns "out" or "out_3" for steps in such a folder beside OUT.pvd; "" for steps elsewhere.
 std::string folder_of(const std::string& out, const std::vector<SeriesStep>& steps) {
     if (steps.empty()) return "";
     std::string folder = vtk::directory_of(steps.front().file);
@@ -36,7 +36,7 @@ std::string folder_of(const std::string& out, const std::vector<SeriesStep>& ste
     return folder;
 }
 
-/// Returns whether this series was begun in the folder, by its note.
+/// Returns true if this series was begun in the folder, by its fingerprint file.
 bool is_begun(const std::string& folder, const std::string& fingerprint) {
     const std::string note = folder + fingerprint_file;
     return fs::is_regular_file(fs::symlink_status(note)) && read_text(note) == fingerprint;
@@ -47,7 +47,7 @@ bool is_within(const std::string& file, const std::string& folder) {
     return fs::path(file).lexically_normal().string().rfind(inside, 0) == 0;
 }
 
-/// Returns whether the text is a note of this program, of any series.
+/// Returns true if the text is a fingerprint of this program, for any series.
 bool is_note(const std::optional<std::string>& text) {
     if (!text) return false;
     const auto note = nlohmann::json::parse(*text, nullptr, false);
@@ -78,7 +78,8 @@ SeriesOutput::SeriesOutput(const PredictArguments& arguments, const std::vector<
     check_is_writable(vtk::directory_of(out), out);
 }
 
-/// --overwrite: the steps of an earlier series go with it; of another file only its name.
+/// --overwrite: the steps of an earlier series are also replaced; for another file only the file
+/// itself.
 void SeriesOutput::note_replaced() {
     try {
         const std::vector<SeriesStep> steps = series_steps(arguments_.out);
@@ -87,19 +88,19 @@ void SeriesOutput::note_replaced() {
         for (const SeriesStep& step : steps)
             for (const std::string& file : vtk::files_of_mesh(step.file))
                 if (is_within(file, replaced_folder_)) replaced_.push_back(file);
-    } catch (const std::exception&) {  // no series, or a damaged one
+    } catch (const std::exception&) {  // not a series, or a damaged one
         replaced_.clear();
         replaced_folder_.clear();
     }
 }
 
-/// Nothing that will be replaced or removed is a file that will be read.
+/// Checks that no file that will be replaced or deleted will be read.
 void SeriesOutput::check_out(const std::vector<SeriesStep>& input) const {
     std::vector<InputFile> inputs = {{"the series itself", arguments_.mesh},
                                      {"the model", arguments_.model}};
     for (const SeriesStep& step : input) inputs.push_back({"one of its meshes", step.file});
     OutputFile output{option_text("--out", arguments_.out), arguments_.out};
-    output.remedy += ", --resume goes on after its steps";
+    output.remedy += ", --resume continues after its steps";
     if (arguments_.resume) output.earlier = Earlier::report;
     if (arguments_.overwrite) output.earlier = Earlier::replaced;
     std::vector<OutputFile> outputs = {output};
@@ -108,8 +109,9 @@ void SeriesOutput::check_out(const std::vector<SeriesStep>& input) const {
     check_outputs(inputs, outputs);
 }
 
-/// Takes a folder that is not there; or one that no series names, in which a program has begun this
-/// series and has failed in its first step. Any other folder may hold files of somebody.
+/// Chooses a folder that does not exist; or a folder that no series names, in which a program has
+/// begun this series and has failed in its first step. Any other folder may contain files of the
+/// user.
 void SeriesOutput::choose_folder(const std::vector<SeriesStep>& input) {
     const std::string own = vtk::directory_of(arguments_.out) + vtk::stem_of(arguments_.out);
     folder_ = own;
@@ -121,22 +123,22 @@ void SeriesOutput::choose_folder(const std::vector<SeriesStep>& input) {
     }
 }
 
-/// --resume: the steps that are there must be the first ones of this series.
+/// --resume: the existing steps must be the first steps of this series.
 void SeriesOutput::take_up(const std::vector<SeriesStep>& input) {
     const std::string& out = arguments_.out;
     done_ = series_steps(out);
     folder_ = folder_of(out, done_);
     if (folder_.empty())
         fail("--resume: '" + out +
-             "' is no series that predict has written; --overwrite replaces it");
+             "' is not a series that predict has written; --overwrite replaces it");
     for (size_t i = 0; i < done_.size(); ++i)
         if (i >= input.size() || done_[i].time_s != input[i].time_s)
-            fail("--resume: the times of '" + out + "' are not those that '" + arguments_.mesh +
-                 "' begins with: it is of another series; --overwrite replaces it");
+            fail("--resume: the times of '" + out + "' differ from the first times of '" +
+                 arguments_.mesh + "', so it belongs to another series; --overwrite replaces it");
     if (read_text(folder_ + fingerprint_file) != fingerprint_)
         fail("--resume: '" + folder_ + fingerprint_file +
-             "' tells of another model, other arrays or options than are given now; what they have "
-             "made stays with --out of another name, --overwrite replaces it");
+             "' was written by a different model, other arrays or options; choose another --out, "
+             "or use --overwrite to replace it");
     has_begun_ = true;
 }
 
@@ -160,8 +162,8 @@ void SeriesOutput::end_step(double time_s, const std::string& file) {
     remove_replaced();
 }
 
-/// The files of the earlier series, which no name leads to any more, and its folder if that is
-/// empty then. A file that somebody has put there stays.
+/// Deletes the files of the earlier series, which are no longer named, and its folder if it is then
+/// empty. Other files in the folder are kept.
 void SeriesOutput::remove_replaced() {
     if (replaced_folder_.empty()) return;
     for (const std::string& file : replaced_) std::remove(file.c_str());

@@ -10,30 +10,32 @@
 
 namespace surrogate::tool {
 
-/// The meshes of --mesh with their times, in the order of the file; names lead from the working
-/// folder. Collective: rank 0 reads. Throws Failure on all ranks: no series, no steps, a time that
-/// is no number or comes twice (the parts of a step belong into one .pvtu), a file that is no mesh.
+/// Reads the meshes of --mesh with their times, in the order of the file; names are relative to the
+/// working directory. Collective: rank 0 reads. Throws Failure on all ranks: not a series, no
+/// steps, a time that is not a number or occurs twice (the parts of a step belong into one .pvtu),
+/// a file that is not a mesh.
 std::vector<vtk::SeriesStep> read_series(const Job& job, const PredictArguments& arguments);
 
-/// A series that grows by complete steps. Its functions are for rank 0, inside Job::agree().
+/// Writes a series step by step; the series names complete steps only. Call its functions on rank
+/// 0, inside Job::agree().
 class SeriesOutput {
 public:
-    /// Looks at what is there; writes nothing.
-    ///   fingerprint  what makes the steps: a series that goes on must have had the same
+    /// Inspects the existing files; writes nothing.
+    ///   fingerprint  properties of the run: a resumed series must have the same
     /// Throws Failure: OUT.pvd, or a file of the series that it replaces, is the input or one of
-    /// its meshes; OUT.pvd exists without --overwrite or --resume; --resume, and the earlier one
-    /// has other times or another fingerprint; a folder that cannot be written.
+    /// its meshes; OUT.pvd exists without --overwrite or --resume; with --resume, the earlier
+    /// series has other times or another fingerprint; a folder is not writable.
     SeriesOutput(const PredictArguments& arguments, const std::vector<vtk::SeriesStep>& input,
                  const std::string& fingerprint);
 
-    /// Steps that an earlier program has completed.
+    /// Returns the number of steps that an earlier program has completed.
     size_t n_done() const { return done_.size(); }
 
-    /// The file of step i, which has the kind of the input's: "out/step_000012.pvtu". The folder is
-    /// made.
+    /// Returns the file of step i, which has the kind of the input: "out/step_000012.pvtu". Creates
+    /// the folder.
     std::string begin_step(size_t i, const std::string& input);
 
-    /// It is complete: the series names it.
+    /// Adds the complete step to the series.
     void end_step(double time_s, const std::string& file);
 
 private:
@@ -47,7 +49,7 @@ private:
     std::string fingerprint_, folder_;
     std::vector<vtk::SeriesStep> done_;
     std::vector<std::string> replaced_;  ///< files of the series that --overwrite replaces
-    std::string replaced_folder_;        ///< "": they are not this program's
+    std::string replaced_folder_;        ///< "": not created by this program
     bool has_begun_ = false;
 };
 

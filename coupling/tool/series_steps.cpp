@@ -52,7 +52,7 @@ std::vector<SeriesStep> unpacked(const std::string& bytes) {
     return steps;
 }
 
-/// Rank 0's part of read_series().
+/// Runs the part of read_series() on rank 0.
 std::vector<SeriesStep> checked_steps(const PredictArguments& arguments) {
     if (vtk::extension_of(arguments.mesh) != ".pvd")
         fail("'" + arguments.out + "' is the name of a series, '" + arguments.mesh +
@@ -78,7 +78,7 @@ std::vector<SeriesStep> series_steps(const std::string& path) {
                  ": the parts of a step belong into one parallel mesh (.pvtu ..)");
         vtk::parse_mesh_name(file);
     }
-    if (steps.empty()) fail("'" + path + "' names no mesh: it is no series, or has no step");
+    if (steps.empty()) fail("'" + path + "' names no mesh: it is not a series, or has no step");
     return steps;
 }
 

@@ -8,9 +8,9 @@
 
 namespace surrogate::tool {
 
-/// The steps of a series (.pvd) in its order; files lead from the working folder, and need not
-/// exist. Local. Throws Failure: a file that is not there or no series; no step; a time that is
-/// missing, no finite number, or comes twice; a step that is no mesh.
+/// Returns the steps of a series (.pvd) in its order. Files are relative to the working directory,
+/// and need not exist. Local. Throws Failure: a missing file, not a series; no step; a time that is
+/// missing, not a finite number, or occurs twice; a step that is not a mesh.
 std::vector<vtk::SeriesStep> series_steps(const std::string& path);
 
 }  // namespace surrogate::tool

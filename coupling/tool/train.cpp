@@ -28,7 +28,7 @@ namespace {
 
 using nlohmann::json;
 
-/// The configuration as rank 0 reads it, on all ranks.
+/// Returns the text of the configuration, which rank 0 reads, on all ranks.
 std::string config_text(const Job& job, const std::string& path) {
     std::string text;
     job.agree([&] {
@@ -42,7 +42,7 @@ std::string config_text(const Job& job, const std::string& path) {
     return job.broadcast(text);
 }
 
-/// Values that only the library knows to judge, with the place of what it refuses.
+/// Checks values that only the library can validate. Errors name the location in the configuration.
 void check_settings(const TrainConfig& config) {
     TrainerOptions training;
     Options options;
@@ -59,8 +59,8 @@ void check_settings(const TrainConfig& config) {
     if (!wrong.empty()) throw Failure(Exit::bad_usage, wrong);
 }
 
-/// Refuses samples that are learnt from twice, or that are learnt from and judged by: errors would
-/// look smaller. `one_of(path)` is equal for data sets that are one.
+/// Rejects samples that are listed twice for training, or that are used for training and
+/// validation, because errors would be underestimated. `one_of(path)` is equal for equal data sets.
 template <class OneOf>
 void check_data_sets(const TrainConfig::Data& data, const OneOf& one_of) {
     std::map<std::decay_t<decltype(one_of(""))>, std::string> training, validation;
@@ -80,18 +80,18 @@ void check_data_sets(const TrainConfig::Data& data, const OneOf& one_of) {
             twice("validation", it->second, path);
         if (const auto same = training.find(key); same != training.end())
             refuse("the data set '" + path + "' of 'validation' is '" + same->second +
-                   "' of 'train', so that its errors would not be those of held-out samples");
+                   "' of 'train', so its errors would not be errors of held-out samples");
     }
 }
 
 /// Inputs of a training, checked against each other.
 struct Sources {
     std::unique_ptr<TrainData> data;
-    std::optional<Model> start;  ///< of the configuration's file
+    std::optional<Model> start;  ///< model of the configuration's file
     ModelChannels channels;
 };
 
-/// Rank 0 finds out whether the ranks can open the data sets. Collective.
+/// Checks on rank 0 that the data sets can be opened. Collective.
 void try_datasets(const Job& job, const TrainConfig& config) {
     std::set<std::string> paths(config.data.train.begin(), config.data.train.end());
     paths.insert(config.data.validation.begin(), config.data.validation.end());
@@ -106,7 +106,7 @@ Sources open_sources(const Job& job, const Context& data_parallel, const TrainCo
     job.agree([&] {
         if (job.is_root())
             check_data_sets(config.data, [](const std::string& path) {
-                const auto identity = file::identity_of(path);  // a missing file is told later
+                const auto identity = file::identity_of(path);  // a missing file is reported later
                 return std::pair(identity, identity.exists ? "" : path);
             });
     });
@@ -138,7 +138,7 @@ bool has_relative_loss(const TrainConfig& config) {
     return loss == "relative_l2" || loss == "gradient_l2";
 }
 
-/// Returns the first pair all of whose targets are zero; pairs.size() if there is none.
+/// Returns the first pair whose targets are all zero; pairs.size() without such a pair.
 size_t first_zero_pair(const std::vector<bool>& zero, size_t n_output) {
     size_t pair = 0;
     for (const size_t n = zero.size() / n_output; pair < n; ++pair) {
@@ -148,9 +148,10 @@ size_t first_zero_pair(const std::vector<bool>& zero, size_t n_output) {
     return pair;
 }
 
-/// Relative errors divide by the norm of the target. Samples that are zero at all points are told
-/// before the first step: as an error where the loss is relative, else as a warning for held-out
-/// ones. Returns those of the held-out pairs (find_zero_targets). Collective.
+/// Checks for zero targets, because relative errors divide by the norm of the target. Samples that
+/// are zero at all points are reported before the first step: as an error if the loss is relative,
+/// otherwise as a warning for held-out samples. Returns the flags of the held-out pairs
+/// (find_zero_targets). Collective.
 std::vector<bool> check_zero_targets(const Job& job, const Context& data_parallel,
                                      const TrainConfig& config, const Sources& sources,
                                      std::vector<std::string>* warnings) {
@@ -251,8 +252,8 @@ std::string summary(const TrainParts& parts, int64_t n_batch) {
     return lines.text();
 }
 
-/// Memory, bytes and the time of a step, measured on one sample, with as many own leads as there
-/// are on average; nothing is written.
+/// Measures memory, bytes and the time of a step on one sample, with the average number of own
+/// leads; writes nothing.
 void dry_run(TrainParts& parts, int64_t n_batch) {
     using clock = std::chrono::steady_clock;
     const auto& pairs = parts.data.training();
@@ -299,7 +300,7 @@ void print_result(const TrainParts& parts, const TrainRun& run, Exit status) {
                           std::to_string(rows.empty() ? 0 : rows.back().epoch));
     lines.add("curves", parts.folder.file("loss.csv") + ", loss.png");
     if (status == Exit::stopped)
-        lines.add("stopped", "by a signal; surrogate train CONFIG --resume goes on");
+        lines.add("stopped", "by a signal; surrogate train CONFIG --resume continues");
     print(lines.text());
 }
 

@@ -11,7 +11,7 @@ namespace surrogate::tool {
 
 namespace {
 
-/// The words behind the program's name.
+/// The words after the program's name.
 using Words = std::vector<std::string>;
 
 bool is_option(const std::string& word) {
@@ -33,7 +33,7 @@ const CLI::App* find_subcommand(const CLI::App& app, const Words& words) {
     return nullptr;
 }
 
-/// Suggestions for options that a command does not have, a line each.
+/// Returns suggestions for options that a command does not have, one line each.
 std::string suggestions(const CLI::App& app, const Words& words) {
     const CLI::App* subcommand = find_subcommand(app, words);
     if (subcommand == nullptr) return "";
@@ -50,8 +50,8 @@ std::string suggestions(const CLI::App& app, const Words& words) {
     return text;
 }
 
-/// File and --json of a `check` whose options were refused: the report is written in every case.
-/// `others`: the words that may name files.
+/// Returns file and --json of a `check` with invalid options, because the report is written in
+/// every case. `others`: the words that may name files.
 CheckArguments recover_check_arguments(const Words& words, Words& others) {
     CheckArguments check;
     const std::string json = "--json";
@@ -79,7 +79,7 @@ void report_rejected_check(const Job& job, const Words& words, const std::string
     report_usage_error(job, arguments, error, others);
 }
 
-/// Turns `help` and `help check` into the option that every subcommand has.
+/// Converts `help` and `help check` to the option that every subcommand has.
 Words words_of(int argc, char** argv) {
     Words words(argv + 1, argv + argc);
     if (!words.empty() && words[0] == "help") {
@@ -126,7 +126,7 @@ Request parse_command_line(const Job& job, int argc, char** argv, Arguments& arg
     const Words words = words_of(argc, argv);
     try {
         require_subcommand(*app, words);
-        app->parse(Words(words.rbegin(), words.rend()));  // CLI11 takes them from the end
+        app->parse(Words(words.rbegin(), words.rend()));  // CLI11 reads them in reverse order
     } catch (const CLI::ParseError& error) {
         return {"", report_parse_error(job, *app, error, words)};
     }

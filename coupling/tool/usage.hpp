@@ -8,15 +8,15 @@
 
 namespace surrogate::tool {
 
-/// Tells what remains to be done after the command line was read.
+/// Remaining work after the command line was parsed.
 struct Request {
-    std::string subcommand;       ///< empty: nothing
-    Exit status = Exit::success;  ///< of the program if nothing remains to be done
+    std::string subcommand;       ///< empty: none
+    Exit status = Exit::success;  ///< status of the program if no work remains
 };
 
-/// Reads the command line into `arguments`. Rank 0 prints help that was asked for, and errors with
-/// the options or the subcommand that may have been meant. A rejected `check` still writes its
-/// report (--json). Collective.
+/// Parses the command line into `arguments`. Rank 0 prints requested help, and errors with near
+/// misses of options and subcommands. An invalid `check` still writes its report (--json).
+/// Collective.
 Request parse_command_line(const Job& job, int argc, char** argv, Arguments& arguments);
 
 }  // namespace surrogate::tool

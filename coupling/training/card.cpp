@@ -53,7 +53,7 @@ std::string range_text(double low, double high) {
     return number(low) + " .. " + number(high);
 }
 
-/// Compares the data with the card's range of a field, which then holds both.
+/// Compares the data with the card's range of a field, and extends the range to cover them.
 void widen(json* field, const Channel& channel, const ChannelStatistics& found,
            std::vector<std::string>* warnings) {
     if (!field->contains("min") || !field->contains("max")) return;
@@ -65,7 +65,7 @@ void widen(json* field, const Channel& channel, const ChannelStatistics& found,
         throw Failure(Exit::bad_usage,
                       text +
                           ": is it the same quantity, in the same unit? With normalize = true in "
-                          "[data] the model starts anew on the data's numbers");
+                          "[data] the model uses the statistics of the data");
     if (found.min < low || found.max > high) warnings->push_back(text + ": the range grows");
     (*field)["min"] = std::min(low, found.min);
     (*field)["max"] = std::max(high, found.max);
@@ -106,7 +106,7 @@ Channel channel_of(const surrogate_field_info& info, const TrainData& data, bool
                            : "' as a field; in the data it is a coordinate"));
 }
 
-/// The card of a new network, without the statistics of whole samples.
+/// Returns the card of a new network, without statistics of whole samples.
 json card_without_pooled(const TrainConfig& config, const std::vector<Channel>& inputs,
                          const std::vector<Channel>& outputs, const DataStatistics& statistics) {
     const bool is_normalized = config.data.normalize.value_or(true);
@@ -160,7 +160,7 @@ ModelChannels channels_of(const Model& model, const TrainData& data) {
         channels.outputs.push_back(channel_of(info, data, false));
     if (channels.outputs.empty())
         throw Failure(Exit::bad_usage,
-                      "the model is a bare network: its card names no fields to learn from");
+                      "the model's card names no fields, expected inputs and outputs for training");
     return channels;
 }
 

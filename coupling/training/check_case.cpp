@@ -12,9 +12,10 @@ namespace surrogate::tool {
 
 namespace {
 
-constexpr int64_t most_double_points = 100000;  // the reference version takes a minute for them
+constexpr int64_t most_double_points =
+    100000;  // the reference version takes about a minute for them
 
-/// One sample of a model, spread over all ranks.
+/// Holds one sample of a model, distributed over all ranks.
 class CheckedSample {
 public:
     CheckedSample(const Job& job, const Context& context, const Model& model, const TrainData& data,
@@ -31,7 +32,7 @@ public:
     bool is_sphere() const { return file_.form().points == dataset::PointForm::sphere; }
     int64_t n_point() const { return file_.n_point(pair_.input.sample); }
 
-    /// Inputs of the network at this rank's points, a row per point.
+    /// Returns the inputs of the network at this rank's points, one row per point.
     std::vector<float> read(const ModelChannels& channels) const {
         const auto infos = model_.inputs();
         const auto n_channel = channels.inputs.size();
@@ -48,7 +49,7 @@ public:
         return rows;
     }
 
-    /// The network's output of this rank's points. Collective.
+    /// Computes the network's output at this rank's points. Collective.
     template <class T>
     std::vector<T> run(std::vector<float>& rows, const Options& options) const {
         Plan plan(model_, *domain_, options);
@@ -71,8 +72,8 @@ public:
         return result;
     }
 
-    /// Rows of all ranks in the order of a file, on rank 0: points as (1, points, channels), on the
-    /// sphere (1, channels, n_lat, n_lon); of the channels first .. first + n - 1 of n_channel.
+    /// Gathers rows of all ranks on rank 0 in the order of a file: (1, points, channels), on the
+    /// sphere (1, channels, n_lat, n_lon), for the channels first .. first + n - 1 of n_channel.
     template <class T>
     std::vector<T> gathered(const std::vector<T>& rows, size_t n_channel, size_t first,
                             size_t n) const {
@@ -127,7 +128,7 @@ bool is_row_a_point(const Model& model) {
     return true;
 }
 
-/// Adds the tensors of all ports of one side. Collective; rank 0 gets them.
+/// Adds the tensors of all ports of one side. Collective; the result is on rank 0.
 template <class T>
 void add_ports(const CheckedSample& sample, const Model& model, bool is_output,
                const std::vector<T>& rows, const std::string& prefix, ModelBytes* bytes) {

@@ -10,10 +10,11 @@
 
 namespace surrogate::tool {
 
-/// Gives a model file a check case (page reference/model-file.md): what its network makes of one
-/// sample, in single and, up to 100,000 points, in double precision. The file is replaced, whole.
-/// Returns false and changes nothing for networks whose tensors are not one row a point. Collective
-/// over the context, which has all ranks of the job; errors are Failure or Error, on all ranks.
+/// Adds a check case to a model file (see reference/model-file.md): one sample and the outputs of
+/// the network for it in single precision and, up to 100,000 points, in double precision. Replaces
+/// the whole file. Returns false without changes for networks whose tensors do not have one row per
+/// point. Collective over the context, which must contain all ranks of the job; errors are Failure
+/// or Error, on all ranks.
 bool add_check_case(const Job& job, const Context& context, const TrainData& data,
                     const ModelChannels& channels, const Pair& pair, const std::string& path);
 

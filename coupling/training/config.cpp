@@ -15,8 +15,8 @@ namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
-/// Keys of surrogate_trainer_options_set that a configuration may give; `accumulate`, `seed` and
-/// `steps` follow from others.
+/// Keys of surrogate_trainer_options_set that a configuration may contain. `accumulate`, `seed` and
+/// `steps` follow from other keys.
 const std::vector<std::string> trainer_keys = {"loss",
                                                "gradient_weight",
                                                "optimizer",
@@ -42,7 +42,7 @@ const std::vector<std::string> trainer_keys = {"loss",
 const std::vector<std::string> option_keys = {"threads",   "backend",      "vector",
                                               "precision", "reproducible", "gradients"};
 
-/// Keys that others of the same meaning replace here.
+/// Library options that other keys replace in a configuration, with the reason.
 const std::map<std::string, std::string> other_words = {
     {"steps", "it follows from 'epochs', 'batch' and the number of samples"},
     {"accumulate", "it follows from 'batch' and 'groups'"},
@@ -73,10 +73,10 @@ void read_model(TomlTable table, TrainConfig* config) {
         if (is_new && !table.has(key))
             table.refuse(key, "[model] has no '" + key + "', which a new network needs");
         if (!is_new && !model.file.empty() && table.has(key))
-            table.refuse(key, "'" + key + "' is that of the file: leave it out");
+            table.refuse(key, "'" + key + "' must not be given with 'file'; remove it");
     }
     if (!is_new && !model.file.empty() && table.has("output_scale"))
-        table.refuse("output_scale", "'output_scale' is for a new network: leave it out");
+        table.refuse("output_scale", "'output_scale' is for a new network; remove it");
     table.finish();
 }
 
@@ -112,7 +112,7 @@ void read_data(TomlTable table, TrainConfig* config) {
     table.finish();
 }
 
-/// Plain values of a table, as settings.
+/// Returns plain values of a table as settings.
 std::vector<Setting> settings_of(TomlTable& table, const std::vector<std::string>& keys) {
     std::vector<Setting> settings;
     for (const std::string& key : keys) {
@@ -147,7 +147,7 @@ void read_training(TomlTable table, TrainConfig* config) {
     config->training = settings_of(table, trainer_keys);
     config->n_epoch = table.whole("epochs", 0, 1);
     if (!table.has("epochs"))
-        table.refuse("epochs", "[training] has no 'epochs', how often all samples are learnt from");
+        table.refuse("epochs", "[training] has no 'epochs', the number of passes over all samples");
     config->batch = table.whole("batch", 1, 1);
     config->seed = table.whole("seed", 0, 0);
     config->n_group = table.whole("groups", 1, 1);
@@ -172,7 +172,7 @@ void read_output(TomlTable table, TrainConfig* config) {
     table.finish();
 }
 
-/// All plain keys and lists of a file but those of its output.
+/// Collects all plain keys and lists of a file, except keys of its output.
 void collect(const toml::table& table, const std::string& prefix,
              std::map<std::string, std::string>* fingerprint) {
     for (const auto& [key, value] : table) {
@@ -190,8 +190,9 @@ void collect(const toml::table& table, const std::string& prefix,
     }
 }
 
-/// A training may go on with more threads; with gradients that travel in other parts; with files of
-/// another name, whose content is compared; and for longer, if its length decides nothing.
+/// Removes settings that may change in a resumed training: the number of threads, the size of
+/// gradient messages, names of files (their content is compared), and the length of the training if
+/// it does not affect the steps.
 void forget_what_may_change(TrainConfig* config) {
     auto& fingerprint = config->fingerprint;
     for (const char* const key :

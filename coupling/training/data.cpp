@@ -21,7 +21,7 @@ std::string listed(const std::vector<std::string>& names) {
     return text.empty() ? "none" : text;
 }
 
-/// States between the input and the target of a pair.
+/// Returns the number of states between the input and the target of a pair.
 int64_t lead_of(const ReadFile& file, const std::optional<double>& lead_s) {
     if (!file.form().is_series) {
         if (lead_s) fail("'lead' is for series; data set '" + file.path() + "' has no axis time");
@@ -62,7 +62,7 @@ bool has_field(const ReadFile& file, const std::string& name) {
     fail(text + "\n[data.names] of the configuration gives a field of the card another name");
 }
 
-/// The card takes it.
+/// Checks the unit, which is written to the card.
 void check_unit(const ReadFile& file, const std::string& field, const std::string& unit) {
     if (!is_utf8(unit))
         fail("data set '" + file.path() + "': the unit of '" + one_line(field, 60) + "' is '" +
@@ -113,7 +113,8 @@ std::vector<Pair> TrainData::pairs_of(size_t file, int64_t first_sample, int64_t
     return pairs;
 }
 
-/// Whole samples go to one side: states of one run are alike. The last ones of every file validate.
+/// Divides the data by whole samples, because states of one run are similar. The last samples of
+/// every file are used for validation.
 void TrainData::divide(const TrainConfig& config, size_t n_train) {
     const auto append = [](std::vector<Pair>& all, const std::vector<Pair>& more) {
         all.insert(all.end(), more.begin(), more.end());
@@ -158,7 +159,7 @@ bool TrainData::has_fixed_points() const {
 }
 
 bool TrainData::has_one_place() const {
-    // Files on different grids of the sphere are refused.
+    // Files on different grids of the sphere were rejected before.
     return has_fixed_points() && (n_file() == 1 || form().points == PointForm::sphere);
 }
 

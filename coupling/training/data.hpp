@@ -11,27 +11,27 @@
 
 namespace surrogate::tool {
 
-/// Sample of a training: a state and the one that follows from it. For data without
-/// time both are the same state.
+/// Sample of a training: an input state and the target state. For data without time both are the
+/// same state.
 struct Pair {
     size_t file = 0;
     dataset::State input, target;
 };
 
-/// A number that a network takes or gives at each point, and what a data set calls it.
+/// A number per point that is an input or output of a network, with its name in the data set.
 struct Channel {
-    std::string name;    ///< on the card
-    std::string stored;  ///< in the files
-    std::string unit;    ///< as the first file has it
-    int32_t axis = -1;   ///< of a coordinate; -1 for fields
+    std::string name;    ///< name on the card
+    std::string stored;  ///< name in the files
+    std::string unit;    ///< unit in the first file
+    int32_t axis = -1;   ///< axis of a coordinate; -1 for fields
     bool is_coordinate() const { return axis >= 0; }
 };
 
-/// The data sets of a training. Local; every rank has the same.
+/// Holds the data sets of a training. Local; all ranks have the same contents.
 class TrainData {
 public:
-    /// Opens the files and checks that they fit together: the same form of points, and of series
-    /// the same lead. Throws Error (of ReadFile), Failure.
+    /// Opens the files and checks that they are compatible: they must have the same form of points,
+    /// and series must have the same lead. Throws Error (see ReadFile) or Failure.
     explicit TrainData(const TrainConfig& config);
 
     const dataset::ReadFile& file(size_t index) const { return *files_[index]; }
@@ -41,13 +41,14 @@ public:
     const std::vector<Pair>& training() const { return training_; }
     const std::vector<Pair>& validation() const { return validation_; }
 
-    /// A name of the card among what all files have: their unit is that of the first, and a
-    /// coordinate is one only as an input. Throws Failure with near misses.
+    /// Returns the channel with this name on the card. All files must contain it; its unit is the
+    /// unit in the first file. Coordinates are found only for inputs. Throws Failure with near
+    /// misses.
     Channel channel(const std::string& name, bool is_input) const;
 
-    /// Returns whether the points are the same in every sample of a file.
+    /// Returns true if the points are the same in every sample of a file.
     bool has_fixed_points() const;
-    /// Returns whether they are the same in every sample of all files.
+    /// Returns true if the points are the same in every sample of all files.
     bool has_one_place() const;
 
 private:
@@ -57,7 +58,7 @@ private:
 
     const TrainConfig* config_;
     std::vector<std::unique_ptr<dataset::ReadFile>> files_;
-    std::vector<int64_t> lead_;  ///< of each file, in states
+    std::vector<int64_t> lead_;  ///< lead of each file, in states
     std::vector<Pair> training_, validation_;
 };
 

@@ -43,7 +43,7 @@ constexpr char accepted = 'y', refused = 'n';
 
 // ---- the process that opens the data set ----
 
-/// Lowers a limit; one that is lower already stays.
+/// Lowers a limit. A limit that is lower already stays.
 void limit(__rlimit_resource resource, rlim_t most) {
     rlimit now = {};
     if (::getrlimit(resource, &now) != 0) return;
@@ -51,7 +51,7 @@ void limit(__rlimit_resource resource, rlim_t most) {
     ::setrlimit(resource, &now);
 }
 
-/// Address space of the program itself; sanitizers reserve terabytes.
+/// Returns the address space of the program itself; sanitizers reserve terabytes.
 rlim_t address_bytes() {
     const std::string pages = read_text("/proc/self/statm").value_or("0");
     return std::strtoull(pages.c_str(), nullptr, 10) * static_cast<rlim_t>(::sysconf(_SC_PAGESIZE));
@@ -84,10 +84,10 @@ private:
     int number_;
 };
 
-/// Result that the process has written.
+/// Result of the child process.
 struct Ended {
-    std::string text;  ///< of its standard output
-    int signal = 0;    ///< that ended it
+    std::string text;  ///< standard output
+    int signal = 0;    ///< signal that ended it
     bool is_late = false;
 };
 
@@ -95,7 +95,7 @@ struct Ended {
     throw Failure(Exit::bad_usage, "data set '" + path + "': " + text);
 }
 
-/// The environment without what would make the process a rank of this job.
+/// Returns the environment without variables that would make the child a rank of this job.
 std::vector<char*> environment() {
     std::vector<char*> kept;
     for (char** entry = environ; *entry != nullptr; ++entry) {
@@ -109,8 +109,8 @@ std::vector<char*> environment() {
     return kept;
 }
 
-/// Starts this program with its standard output in a pipe. posix_spawn runs no handlers of fork(),
-/// with which MPI prints warnings.
+/// Starts this program with its standard output in a pipe. Uses posix_spawn, because fork() runs
+/// handlers that print warnings of MPI.
 pid_t start(const std::string& path, int output) {
     posix_spawn_file_actions_t actions;
     if (::posix_spawn_file_actions_init(&actions) != 0) throw std::bad_alloc();
@@ -130,7 +130,7 @@ pid_t start(const std::string& path, int output) {
     return process;
 }
 
-/// Appends what comes until the other end is closed. Returns false if that takes too long.
+/// Appends input until the other end is closed. Returns false on timeout.
 bool read_until_closed(int input, std::chrono::steady_clock::time_point end, std::string* text) {
     std::array<char, 4096> piece{};
     while (std::chrono::steady_clock::now() < end) {
@@ -144,13 +144,13 @@ bool read_until_closed(int input, std::chrono::steady_clock::time_point end, std
     return false;
 }
 
-/// Waits for the end of a process, and ends it when it is late.
+/// Waits for the end of a process, and kills it on timeout.
 void wait_for(pid_t process, std::chrono::steady_clock::time_point end, Ended* ended) {
     int status = 0;
     while (!ended->is_late) {
         const pid_t found = ::waitpid(process, &status, WNOHANG);
         if (found == process && WIFSIGNALED(status)) ended->signal = WTERMSIG(status);
-        // ECHILD: the host lets the system forget its children.
+        // ECHILD: the host process lets the system reap its children.
         if (found == process || (found < 0 && errno != EINTR)) return;
         ended->is_late = std::chrono::steady_clock::now() >= end;
         std::this_thread::sleep_for(1ms);
@@ -193,11 +193,11 @@ bool is_dataset_trial(int argc, char** argv) {
 }
 
 int run_dataset_trial(char** argv) {
-    for (int i = 3; i < 1024; ++i) ::close(i);  // the job's
+    for (int i = 3; i < 1024; ++i) ::close(i);  // files of the job
     limit(RLIMIT_CORE, 0);
     limit(RLIMIT_CPU, processor_seconds);
     limit(RLIMIT_AS, address_bytes() + memory_bytes);
-    ::alarm(static_cast<unsigned>(longest.count()) + 10);  // if nobody waits any more
+    ::alarm(static_cast<unsigned>(longest.count()) + 10);  // ends the child if its parent is gone
     try {
         std::optional<dataset::ReadFile> file(std::in_place, argv[2]);
         file.reset();  // may crash, too
@@ -219,7 +219,7 @@ void try_dataset(const std::string& path) {
     if (has_answered && ended.text.starts_with(refused))
         throw Failure(Exit::bad_usage, ended.text.substr(1));
     fail_dataset(path, "the process that opened it first " + reason(ended) +
-                           ": the file is damaged, or made to harm; write it again");
+                           ": the file is damaged or malformed; write it again");
 }
 
 }  // namespace surrogate::tool

@@ -26,7 +26,7 @@ bool is_value(const std::vector<Setting>& settings, const std::string& key,
     return false;
 }
 
-/// Settings of the trainer; those with a length get that of the whole training.
+/// Returns settings of the trainer. Schedules get the length of the whole training.
 TrainerOptions settings_of(const TrainConfig& config, int64_t n_step) {
     TrainerOptions training;
     for (const Setting& setting : config.training) training.set(setting.key, setting.value);
@@ -68,7 +68,7 @@ TrainEngine::TrainEngine(const Job& job, const Context& data_parallel, const Tra
     make_trainer(data_parallel, config, statistics, n_step);
 }
 
-/// The first rank of each group brings the weights, under the new card.
+/// Broadcasts the weights from the first rank of each group, with the new card.
 void TrainEngine::make_model(const TrainConfig& config, const nlohmann::json& card) {
     if (config.model.file.empty()) {
         model_.emplace(
@@ -109,7 +109,7 @@ TrainEngine::PointsKey TrainEngine::key_of(const Pair& pair) const {
     return {pair.file, pair.input.sample, pair.input.time};
 }
 
-/// This rank's points of a pair: positions, ids, weights. Local.
+/// Reads this rank's points of a pair: positions, ids, weights. Local.
 void TrainEngine::read_place(const Pair& pair) {
     const dataset::ReadFile& file = data_.file(pair.file);
     range_ = share_of(file, pair.input.sample, group_.rank, group_.size);
@@ -143,7 +143,7 @@ void TrainEngine::make_domain(const Pair& pair) {
     key_ = key_of(pair);
 }
 
-/// The domain follows the points of a pair. Collective over the group.
+/// Updates the domain to the points of a pair. Collective over the group.
 void TrainEngine::follow(const Pair& pair) {
     const auto n_axis = static_cast<int64_t>(data_.form().coordinates.size());
     domain_->update_points(matrix(points_.data(), range_.n, n_axis), ids_.data());
@@ -163,7 +163,7 @@ void TrainEngine::read_fields(const Pair& pair, const Change& change, int64_t n_
         targets_[i] = read_range(file, channels_.outputs[i].stored, pair.target, change, range_);
 }
 
-/// Tells plan and trainer where the sample lies. Local.
+/// Binds the arrays of the sample to plan and trainer. Local.
 void TrainEngine::bind(const Pair& pair) {
     for (size_t i = 0; i < inputs_.size(); ++i)
         if (const Channel& channel = channels_.inputs[i]; !channel.is_coordinate())
@@ -193,9 +193,9 @@ void TrainEngine::load(const Pair* pair, const Change& change, int64_t n_own) {
     if (rolls_out_) roll_out(pair, change, n_own);
 }
 
-/// Points of another place: domain and plan go there, then arrays are bound.
+/// Updates domain and plan to the points of a pair, then binds arrays.
 void TrainEngine::settle(const Pair* pair, bool is_moving) {
-    // All ranks of a group fail alike in there, so that nobody waits.
+    // Errors in these functions are the same on all ranks of a group, so no rank blocks.
     job_.agree([&] {
         if (is_moving) follow(*pair);
     });

@@ -19,22 +19,23 @@
 
 namespace surrogate::tool {
 
-/// Ranks in groups: each works on samples of its own, which its ranks share.
+/// Ranks in groups. Each group works on its own samples; the ranks of a group share a sample.
 struct RankGroup {
-    int n = 1;      ///< groups
-    int index = 0;  ///< of this rank's
-    int rank = 0;   ///< in the group
-    int size = 1;   ///< ranks of a group
+    int n = 1;      ///< number of groups
+    int index = 0;  ///< group of this rank
+    int rank = 0;   ///< rank in the group
+    int size = 1;   ///< ranks per group
 };
-/// Throws Failure if the number of ranks is no multiple of the groups.
+/// Throws Failure if the number of ranks is not a multiple of the number of groups.
 RankGroup group_of(const Job& job, int64_t n_group);
 
-/// Model, plan and trainer, and the arrays that hold one sample. All functions are collective over
+/// Owns model, plan and trainer, and the arrays of one sample. All functions are collective over
 /// the job; errors are Failure or Error, on all ranks.
 class TrainEngine {
 public:
-    /// Trains a model of this card. Its weights are those of the configuration's file or, without
-    /// one, drawn from its seed. n_step: optimiser steps of the whole training.
+    /// Prepares a model of this card for training. The weights come from the file of the
+    /// configuration or, without a file, from the random seed. `n_step` is the number of optimizer
+    /// steps of the whole training.
     TrainEngine(const Job& job, const Context& data_parallel, const TrainConfig& config,
                 const TrainData& data, const ModelChannels& channels, const nlohmann::json& card,
                 const DataStatistics& statistics, int64_t n_step);
@@ -44,8 +45,8 @@ public:
     const Plan& plan() const { return *plan_; }
     const Model& model() const { return *model_; }
 
-    /// Reads a pair and binds it. null: this group has none, and keeps what it has. n_own: the
-    /// input is the model's own prediction, by so many leads from the true state before them.
+    /// Reads a pair and binds it. With null this group has no pair, and its arrays stay unchanged.
+    /// With n_own > 0 the input is a prediction of the model, `n_own` leads after the true state.
     void load(const Pair* pair, const Change& change, int64_t n_own = 0);
 
 private:
@@ -70,22 +71,23 @@ private:
     const TrainData& data_;
     const ModelChannels& channels_;
     RankGroup group_;
-    Context context_;  ///< of the group
+    Context context_;  ///< context of the group
     bool has_lattice_loss_ = false;
-    bool is_new_place_ = true;  ///< the trainer does not know of it yet
+    bool is_new_place_ = true;  ///< the trainer has not seen the current points yet
 
-    std::optional<PointsKey> key_;  ///< whose points the domain has
+    std::optional<PointsKey> key_;  ///< key of the points of the domain
     PointRange range_;
     std::vector<double> points_, weights_;
     std::vector<int64_t> ids_;
     std::vector<std::vector<double>> inputs_, targets_;  ///< by channel
     bool rolls_out_ = false;
-    std::vector<std::vector<double>> own_;  ///< predictions that are stepped from, by output
+    std::vector<std::vector<double>>
+        own_;  ///< predictions that the next step starts from, by output
 
     std::optional<Model> model_;
     std::optional<Domain> domain_;
     std::optional<Plan> plan_;
-    std::optional<Trainer> trainer_;  ///< goes before the plan
+    std::optional<Trainer> trainer_;  ///< destroyed before the plan
 };
 
 }  // namespace surrogate::tool

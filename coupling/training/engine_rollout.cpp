@@ -17,8 +17,8 @@ void TrainEngine::bind_own_outputs() {
     }
 }
 
-/// Inputs that the model does not predict, at the ends of n leads of its own: by lead, channel.
-/// Local.
+/// Returns the inputs that the model does not predict, at the ends of n leads of its own, by lead
+/// and channel. Local.
 std::vector<std::vector<std::vector<double>>> TrainEngine::read_given(const Pair& pair,
                                                                       const Change& change,
                                                                       int64_t n) const {
@@ -39,8 +39,8 @@ std::vector<std::vector<std::vector<double>>> TrainEngine::read_given(const Pair
     return given;
 }
 
-/// From the inputs that are bound to the model's own, n leads later. All ranks of a group fail
-/// alike in the runs, so that nobody waits.
+/// Replaces the bound inputs by the model's prediction n leads later. Errors of the runs are the
+/// same on all ranks of a group, so no rank blocks.
 void TrainEngine::roll_out(const Pair* pair, const Change& change, int64_t n) {
     std::vector<std::vector<std::vector<double>>> given;
     job_.agree([&] {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a training writes, and how it goes on from it.
+// Output files of a training, and its resumption from them.
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -32,14 +32,16 @@ std::string TrainRun::note() const {
         .dump();
 }
 
-/// Epochs are the rows of the history, and steps are at most the batches so far.
+/// Checks that epochs match the rows of the history, and that steps are at most the number of
+/// batches.
 void TrainRun::read_note(const std::string& text) {
     const json found = json::parse(text, nullptr, false);
     const bool is_note =
         found.is_object() && found.contains("format") && found.at("format") == note_format;
     if (!is_note)
-        throw Failure(Exit::bad_usage, "'" + parts_.folder.checkpoint() +
-                                           "' is no checkpoint of this version of surrogate train");
+        throw Failure(Exit::bad_usage,
+                      "'" + parts_.folder.checkpoint() +
+                          "' is not a checkpoint of this version of surrogate train");
     const NoteReader note(found, "note");
     note.at("essence").require(note.at("essence").value().is_object(), "an object of texts");
     require_same(note.at("essence").value(), parts_.fingerprint, parts_.folder.path());
@@ -66,7 +68,7 @@ void TrainRun::write_checkpoint() {
     parts_.folder.checkpoint_is_complete();
 }
 
-/// Losses as a table and a picture. A training does not end because they cannot be written.
+/// Writes the losses as a table and an image. A training continues if they cannot be written.
 void TrainRun::write_curves() {
     if (!parts_.job.is_root() || parts_.folder.has_earlier()) return;
     const EpochRow* const best = history_.best();
@@ -82,7 +84,7 @@ void TrainRun::write_curves() {
     }
 }
 
-/// The card with what has been learnt by the end of an epoch.
+/// Returns the card with the results at the end of an epoch.
 std::string TrainRun::card_text(const EpochRow* row) const {
     json card = parts_.card;
     json provenance = parts_.provenance;

@@ -39,8 +39,9 @@ void require_same(const json& before, const json& now, const std::string& folder
             different += "\n  " + present_key(key) + ": " + shown(before, key) +
                          " in the checkpoint, " + shown(now, key) + " now";
     if (!different.empty())
-        throw Failure(Exit::bad_usage,
-                      "cannot resume '" + folder + "': this is another training" + different);
+        throw Failure(Exit::bad_usage, "cannot resume '" + folder +
+                                           "': settings or data differ from the earlier training" +
+                                           different);
 }
 
 }  // namespace surrogate::tool

@@ -14,16 +14,16 @@ namespace fs = std::filesystem;
 
 namespace {
 
-const char* const anew = "--overwrite begins anew";
+const char* const anew = "--overwrite discards it";
 
 bool is_there(const std::string& path) {
     std::error_code none;
     return fs::exists(fs::symlink_status(path, none));
 }
 
-/// Returns the note of a training; none if there is no such file, or it is too large or damaged.
+/// Returns the fingerprint of a training; nullopt if the file is missing, too large or damaged.
 std::optional<nlohmann::json> read_fingerprint(const std::string& path) {
-    constexpr uint64_t most = uint64_t{16} << 20;  // above that of any configuration
+    constexpr uint64_t most = uint64_t{16} << 20;  // larger than a fingerprint of any configuration
     const auto text = read_text(path, most);
     if (!text) return {};
     auto fingerprint = nlohmann::json::parse(*text, nullptr, false);
@@ -45,7 +45,7 @@ std::vector<OutputFile> TrainFolder::outputs(Earlier earlier) const {
          {"checkpoint.safetensors", "last.safetensors", "best.safetensors", "average.safetensors",
           "essence.json", "config.toml", "loss.csv", "loss.png", ".surrogate.lock"})
         files.push_back({"the training in '" + path_ + "'", file(name), earlier, anew});
-    files.back().earlier = Earlier::report;  // of a killed program
+    files.back().earlier = Earlier::report;  // left by a killed program
     return files;
 }
 
@@ -60,14 +60,14 @@ void TrainFolder::make_folder() {
                                            (error ? error.message() : "a file has that name"));
 }
 
-/// Without --resume and --overwrite.
+/// Throws if an earlier training exists. Called without --resume and --overwrite.
 void TrainFolder::refuse_earlier() const {
     const bool has_checkpoint = is_there(checkpoint());
     if (has_checkpoint || is_there(last()))
         throw Failure(
             Exit::bad_usage,
             "'" + path_ +
-                (has_checkpoint ? "' has a training: --resume goes on with it, "
+                (has_checkpoint ? "' has a training: --resume continues it, "
                                 : "' has the model of a training without a checkpoint: ") +
                 anew);
 }
@@ -107,13 +107,13 @@ void TrainFolder::compare(const nlohmann::json& fingerprint) {
         if (!job_.is_root() || earlier_ == EarlierTraining::replaced) return;
         const std::string path = file("essence.json");
         const auto before = read_fingerprint(path);
-        // Without the file the checkpoint tells the same, later.
+        // Without the file the checkpoint is compared later.
         if (!before || *before == fingerprint) return;
         if (must_be_same_)
-            throw Failure(Exit::bad_usage, "'" + path + "' is of another training; " + anew);
+            throw Failure(Exit::bad_usage, "'" + path + "' belongs to another training; " + anew);
         if (earlier_ != EarlierTraining::resumed) return;
         if (read_fingerprint(file::temporary_of(path)) == fingerprint)
-            is_half_replaced = 1;  // killed behind the rename of its first checkpoint
+            is_half_replaced = 1;  // killed after the rename of its first checkpoint
         else
             require_same(*before, fingerprint, path_);
     });
@@ -127,7 +127,7 @@ void TrainFolder::begin(const std::string& config) {
     });
 }
 
-/// The fingerprint first: by it a training that begins again knows its files.
+/// Writes the fingerprint first, so that a restarted training recognizes its own files.
 void TrainFolder::write_notes() const {
     const std::string fingerprint = file("essence.json");
     if (read_fingerprint(fingerprint) != fingerprint_)
@@ -158,7 +158,7 @@ void TrainFolder::checkpoint_is_complete() {
         if (!job_.is_root()) return;
         next_fingerprint_->commit();
         next_fingerprint_.reset();
-        // Files of the earlier training must not be mistaken for this one's.
+        // Files of the earlier training must not be mistaken for files of this one.
         for (const std::string& old :
              {last(), best(), average(), file("loss.csv"), file("loss.png")})
             fs::remove(old);

@@ -13,20 +13,21 @@ namespace surrogate::tool {
 
 /// Treatment of an earlier training in the folder.
 enum class EarlierTraining {
-    /// The training is refused, unless it is the same one, killed before its first checkpoint.
+    /// An earlier training is an error, unless it is the same training and was killed before its
+    /// first checkpoint.
     stays,
     resumed,  ///< --resume
     replaced  ///< --overwrite
 };
 
-/// The folder that a training writes to, and its claim on it: from claim() until it is destroyed no
-/// other training writes there. Nothing in the folder changes before begin(). An earlier training
-/// that is replaced stays as it is until the first checkpoint of the new one is complete.
-/// All functions but names are collective; errors are Failure on all ranks.
+/// Manages the output folder of a training and locks it: between claim() and the destructor no
+/// other training writes there. Files in the folder do not change before begin(). An earlier
+/// training that is replaced is kept until the first checkpoint of the new one is complete. All
+/// functions except names are collective; errors are Failure on all ranks.
 class TrainFolder {
 public:
     TrainFolder(const Job& job, std::string path) : job_(job), path_(std::move(path)) {}
-    /// Releases the folder, and removes it if it was made in vain.
+    /// Unlocks the folder. Removes it if claim() created it and it is empty.
     ~TrainFolder();
     TrainFolder(const TrainFolder&) = delete;
     TrainFolder& operator=(const TrainFolder&) = delete;
@@ -38,23 +39,25 @@ public:
     std::string average() const { return file("average.safetensors"); }
     const std::string& path() const { return path_; }
 
-    /// Makes the folder if it is missing, and locks it. Refuses outputs that are one of `inputs` or
-    /// that exist and are not to be replaced, a folder in use, and one that cannot be written.
+    /// Creates the folder if it is missing, and locks it. Throws Failure for outputs that are also
+    /// in `inputs` or that exist and must not be replaced, for a folder in use, and for a folder
+    /// that is not writable.
     void claim(const std::vector<InputFile>& inputs, EarlierTraining earlier);
 
-    /// Compares what a training that goes on must have in common with the one before
-    /// (fingerprint.hpp) with what the folder says.
+    /// Compares the fingerprint (fingerprint.hpp) with the fingerprint of the earlier training in
+    /// the folder.
     void compare(const nlohmann::json& fingerprint);
 
-    /// Leaves the configuration and the fingerprint, now or with the first checkpoint.
+    /// Writes the configuration and the fingerprint, now or with the first checkpoint.
     void begin(const std::string& config);
 
-    /// Returns whether an earlier training is still there: only its checkpoint may be replaced
-    /// then.
+    /// Returns true if an earlier training is still in the folder. Only its checkpoint may be
+    /// replaced then.
     bool has_earlier() const { return has_earlier_; }
 
-    /// Call before a checkpoint is written, and when it is complete. The first one that replaces an
-    /// earlier training takes the fingerprint with it, and what that training has left goes.
+    /// Must be called before a checkpoint is written, and when it is complete. The first checkpoint
+    /// that replaces an earlier training also replaces the fingerprint, and the remaining files of
+    /// the earlier training are deleted.
     void prepare_checkpoint();
     void checkpoint_is_complete();
 
@@ -70,11 +73,12 @@ private:
     nlohmann::json fingerprint_;
     EarlierTraining earlier_ = EarlierTraining::stays;
     bool has_earlier_ = false;
-    // On rank 0:
-    bool must_be_same_ = false;  ///< files are there that only the same training may replace
+    // Used on rank 0 only:
+    bool must_be_same_ = false;  ///< the folder has files that only the same training may replace
     std::optional<file::FileLock> lock_;
-    std::vector<std::string> made_;                  ///< folders, the innermost first
-    std::optional<file::NewFile> next_fingerprint_;  ///< gets its name behind the first checkpoint
+    std::vector<std::string> made_;  ///< created folders, the innermost first
+    std::optional<file::NewFile>
+        next_fingerprint_;  ///< renamed into place after the first checkpoint
 };
 
 }  // namespace surrogate::tool

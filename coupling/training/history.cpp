@@ -20,7 +20,7 @@ namespace {
 
 constexpr double none = std::numeric_limits<double>::quiet_NaN();
 
-/// As a spreadsheet reads it; nothing where there is no number.
+/// Returns a table cell for spreadsheets; empty for NaN.
 std::string cell(double value, int digits = 9) {
     if (!std::isfinite(value)) return "";
     std::array<char, 32> text{};
@@ -28,7 +28,7 @@ std::string cell(double value, int digits = 9) {
     return text.data();
 }
 
-/// JSON has no NaN.
+/// Returns null for NaN, because JSON has no NaN.
 nlohmann::json stored(double value) {
     return std::isfinite(value) ? nlohmann::json(value) : nlohmann::json(nullptr);
 }

@@ -9,9 +9,9 @@ namespace surrogate::tool {
 
 namespace {
 
-// As share/python/surrogate_export/pooled.py has them.
-constexpr size_t least_per_feature = 10;  // samples: a covariance of fewer is noise
-constexpr double least_variance = 1e-6;   // integrals that never change would make it singular
+// The constants of share/python/surrogate_export/pooled.py.
+constexpr size_t least_per_feature = 10;  // samples; a covariance of fewer is noise
+constexpr double least_variance = 1e-6;   // constant integrals would make it singular
 constexpr double quantile = 0.99;
 
 using Row = std::vector<double>;
@@ -53,7 +53,7 @@ std::vector<Row> covariance_of(const std::vector<Row>& rows, const Row& mean) {
     return covariance;
 }
 
-/// The lower triangle whose product with its transpose is the matrix.
+/// Returns the lower triangular matrix whose product with its transpose is the matrix.
 std::vector<Row> cholesky(std::vector<Row> matrix) {
     for (size_t j = 0; j < matrix.size(); ++j) {
         for (size_t k = 0; k < j; ++k) matrix[j][j] -= matrix[j][k] * matrix[j][k];
@@ -66,7 +66,7 @@ std::vector<Row> cholesky(std::vector<Row> matrix) {
     return matrix;
 }
 
-/// Mahalanobis distance.
+/// Returns the Mahalanobis distance.
 double distance(const std::vector<Row>& factor, const Row& mean, const Row& row) {
     Row solved(row.size());
     double sum = 0;

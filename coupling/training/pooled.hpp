@@ -9,9 +9,10 @@
 
 namespace surrogate::tool {
 
-/// The card's key `pooled` (page reference/model-file.md): how the pooled inputs of the training
-/// samples are distributed. null for fewer than ten samples a feature, which tell too little, and
-/// where no input is a field. mean, std: the card's, by input.
+/// Returns the value of the card's key `pooled` (see reference/model-file.md): the distribution of
+/// the pooled inputs of the training samples. Returns null for fewer than ten samples per feature,
+/// which give too noisy an estimate, and if no input is a field. `mean` and `std` are the card's
+/// values, by input.
 nlohmann::json pooled_statistics(const std::vector<Channel>& inputs,
                                  const DataStatistics& statistics, const std::vector<double>& mean,
                                  const std::vector<double>& std);

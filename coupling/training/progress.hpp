@@ -8,26 +8,27 @@
 
 namespace surrogate::tool {
 
-/// Tells a person how a training goes, on stderr: on a terminal a bar with the loss, the validation
-/// error, the learning rate, samples a second and the time left; elsewhere a plain line an epoch.
+/// Prints the progress of a training to stderr. On a terminal it draws a bar with loss, validation
+/// error, learning rate, samples per second and remaining time; elsewhere it prints one line per
+/// epoch.
 class TrainProgress {
 public:
-    /// is_silent: on all ranks but one, and with --quiet. epoch: how many are complete; done,
-    /// total: batches.
+    /// `is_silent` is set on all ranks but one, and with --quiet. `epoch` is the number of complete
+    /// epochs; `done` and `total` count batches.
     TrainProgress(int64_t n_epoch, int64_t epoch, int64_t done, int64_t total, bool is_silent);
     ~TrainProgress();
     TrainProgress(const TrainProgress&) = delete;
     TrainProgress& operator=(const TrainProgress&) = delete;
 
-    /// A batch of so many samples is done.
+    /// Records the end of a batch of `n_sample` samples.
     void batch(int64_t n_sample, double loss, double learning_rate);
     void epoch(const EpochRow& row);
-    /// Prints a line that tells how the training goes.
+    /// Prints a line about the state of the training.
     void note(const std::string& text) const;
-    /// Prints a warning, also if the rest is silent; on one rank.
+    /// Prints a warning, even with is_silent; call it on one rank.
     void warn(const std::string& text) const;
 
-    /// Samples a second and seconds since the last call of it, for a row.
+    /// Returns samples per second and seconds since the last call, for a row of the history.
     double take_rate();
     double take_seconds() const { return seconds_; }
 
@@ -43,7 +44,7 @@ private:
     bool is_silent_, is_terminal_;
 };
 
-/// "12 s", "3 min 05 s", "2 h 10 min"
+/// Returns a text such as "12 s", "3 min 05 s" or "2 h 10 min".
 std::string duration(double seconds);
 
 }  // namespace surrogate::tool

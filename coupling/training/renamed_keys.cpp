@@ -15,11 +15,12 @@ struct RenamedKey {
     std::string old_key() const { return std::string(table) + "." + old_name; }
     std::string key() const { return std::string(table) + "." + name; }
 };
-constexpr std::array<RenamedKey, 5> renamed_keys = {{{"data", "normalise", "normalize"},
-                                                     {"training", "gradient_share", "gradient_weight"},
-                                                     {"training", "clip", "max_grad_norm"},
-                                                     {"training", "average", "ema_decay"},
-                                                     {"training", "max_bad_steps", "max_nonfinite_steps"}}};
+constexpr std::array<RenamedKey, 5> renamed_keys = {
+    {{"data", "normalise", "normalize"},
+     {"training", "gradient_share", "gradient_weight"},
+     {"training", "clip", "max_grad_norm"},
+     {"training", "average", "ema_decay"},
+     {"training", "max_bad_steps", "max_nonfinite_steps"}}};
 
 using RenamedLoss = std::pair<const char*, const char*>;
 constexpr std::array<RenamedLoss, 2> renamed_losses = {
@@ -42,9 +43,8 @@ void rename_old_keys(toml::table* config, ConfigErrors* errors, std::vector<std:
                                 "', which is given too: leave it out");
             continue;
         }
-        notes->push_back(
-            note(errors->place(at), std::string("'") + key.old_name + "'", key.name));
-        table->insert(key.name, std::move(*node));  // with its place in the file
+        notes->push_back(note(errors->place(at), std::string("'") + key.old_name + "'", key.name));
+        table->insert(key.name, std::move(*node));  // with its location in the file
         table->erase(key.old_name);
     }
     toml::table* const training = config->get_as<toml::table>("training");
@@ -52,8 +52,8 @@ void rename_old_keys(toml::table* config, ConfigErrors* errors, std::vector<std:
         training ? training->get_as<std::string>("loss") : nullptr;
     for (const auto& [old_name, name] : renamed_losses) {
         if (!loss || loss->get() != old_name) continue;
-        notes->push_back(note(errors->place(loss->source()),
-                              std::string("loss = '") + old_name + "'", name));
+        notes->push_back(
+            note(errors->place(loss->source()), std::string("loss = '") + old_name + "'", name));
         *loss = std::string(name);
         break;
     }

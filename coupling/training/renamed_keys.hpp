@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <toml++/toml.h>
+
 #include <map>
 #include <string>
-#include <toml++/toml.h>
 #include <vector>
 
 #include "coupling/training/toml_table.hpp"
@@ -12,12 +13,11 @@
 /// accepts.
 namespace surrogate::tool {
 
-/// Gives old keys and values their present names. Adds a line to `notes` for each, and an error for
-/// a key that stands beside its new name.
+/// Replaces old keys and values by the present names. Adds a line to `notes` for each, and an error
+/// if a key is given in both spellings.
 void rename_old_keys(toml::table* config, ConfigErrors* errors, std::vector<std::string>* notes);
 
-/// Gives the keys and values of a fingerprint the names of version 0.1, under which checkpoints
-/// keep them.
+/// Replaces keys and values of a fingerprint by the names of version 0.1, which checkpoints use.
 void restore_old_keys(std::map<std::string, std::string>* fingerprint);
 
 /// Returns the present name of a key of a fingerprint.

@@ -41,7 +41,7 @@ void check_rollout(int64_t rollout, const TrainData& data, const ModelChannels& 
     for (const Channel& output : channels.outputs)
         if (input_of(channels, output) < 0)
             refuse(rollout, "output '" + one_line(output.name, 60) +
-                                "' is no input, so that the model cannot step from it");
+                                "' is not an input, so the model cannot step from it");
 }
 
 int64_t most_own_leads(int64_t rollout, const Pair& pair) {

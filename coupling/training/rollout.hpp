@@ -8,22 +8,23 @@
 
 namespace surrogate::tool {
 
-/// Returns the index of the input that an output is stepped into; -1: none.
+/// Returns the index of the input that an output becomes in the next step; -1: none.
 int64_t input_of(const ModelChannels& channels, const Channel& output);
 
-/// Throws Failure where a model cannot step from its own predictions: no series, points that move,
-/// an output that is no input.
+/// Throws Failure if the model cannot step from its own predictions: the data are not a series,
+/// points move, or an output is not an input.
 void check_rollout(int64_t rollout, const TrainData& data, const ModelChannels& channels);
 
-/// Number of leads before a pair's input at which a model starts to predict that input itself: 0 ..
-/// rollout - 1 at random, as far as the sample goes back; the same for the same numbers.
+/// Returns the number of leads before a pair's input at which the model starts to predict this
+/// input: a random number in 0 .. rollout - 1, limited by the beginning of the sample. Equal
+/// arguments give equal numbers.
 int64_t random_own_leads(int64_t rollout, const Pair& pair, int64_t seed, int64_t epoch,
                          int64_t index);
 
-/// Most leads that a pair can be preceded by, below `rollout`.
+/// Returns the maximum number of leads before the input of a pair, below `rollout`.
 int64_t most_own_leads(int64_t rollout, const Pair& pair);
 
-/// The input of a pair, n leads earlier.
+/// Returns the state n leads before the input of a pair.
 dataset::State earlier(const Pair& pair, int64_t n);
 
 }  // namespace surrogate::tool

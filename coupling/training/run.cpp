@@ -38,7 +38,7 @@ TrainRun::TrainRun(const TrainParts& parts)
       date_(parts.provenance.value("date", "")),
       n_batch_(static_cast<int64_t>(parts.data.training().size()) / parts.config.batch) {}
 
-/// Returns whether any rank has received a signal.
+/// Returns true if any rank has received a signal.
 bool TrainRun::must_stop() const {
     return parts_.job.max(int64_t{stop_.have_come() ? 1 : 0}) > 0;
 }
@@ -50,7 +50,7 @@ Exit TrainRun::run() {
                            config.n_epoch * n_batch_, parts_.is_quiet || !parts_.job.is_root());
     progress_ = &progress;
     while (epoch_ < config.n_epoch) {
-        // The last batch is left out if it is not full.
+        // The last batch is omitted if it is not full.
         const auto order = permutation(n_pair, config.seed, epoch_);
         while (batch_ < n_batch_) {
             if (must_stop()) return finish(Exit::stopped);
@@ -125,7 +125,8 @@ void TrainRun::end_epoch() {
     write_curves();
 }
 
-/// Nothing is lost if that fails: the next one may succeed, and the last one must.
+/// Saves a checkpoint. A failure is not an error unless it is the last checkpoint, because the next
+/// one may succeed.
 void TrainRun::save() {
     const auto warn = [&](const char* text) {
         if (parts_.job.is_root()) progress_->warn(text);
@@ -141,7 +142,8 @@ void TrainRun::save() {
     }
 }
 
-/// Each group takes its share of the validation set; sums are in the order of the set.
+/// Computes the loss of the validation set. Each group evaluates a part; sums are in the order of
+/// the set.
 void TrainRun::validate(EpochRow* row) {
     const auto& pairs = parts_.data.validation();
     const size_t n_output = parts_.channels.outputs.size();
@@ -152,7 +154,7 @@ void TrainRun::validate(EpochRow* row) {
         const size_t mine = first + static_cast<size_t>(group.index);
         const Pair* const pair = mine < pairs.size() ? &pairs[mine] : nullptr;
         parts_.engine.load(pair, {});
-        // All ranks of a group fail alike in there, so that nobody waits.
+        // Errors in these functions are the same on all ranks of a group, so no rank blocks.
         parts_.job.agree([&] {
             if (pair == nullptr) return;
             const auto found = parts_.engine.trainer().validate(static_cast<int32_t>(n_output));
@@ -167,8 +169,8 @@ void TrainRun::validate(EpochRow* row) {
     row->is_best = judgement.is_best;
 }
 
-/// Returns the mean relative error of each output over the held-out samples that have one: not
-/// those whose target is zero everywhere. NaN for an output without such samples.
+/// Returns the mean relative error of each output over the held-out samples whose target is not
+/// zero everywhere. NaN for an output without such samples.
 std::vector<double> TrainRun::mean_errors(const std::vector<double>& errors,
                                           size_t n_output) const {
     std::vector<double> means(n_output), n_sample(n_output);
@@ -183,7 +185,7 @@ std::vector<double> TrainRun::mean_errors(const std::vector<double>& errors,
 
 Exit TrainRun::finish(Exit status) {
     if (progress_ != nullptr && parts_.job.is_root())
-        progress_->note(status == Exit::stopped ? "a signal came: writing the checkpoint"
+        progress_->note(status == Exit::stopped ? "signal received, writing checkpoint"
                                                 : "writing the models");
     write_checkpoint();
     write_models(true);

@@ -19,7 +19,7 @@
 
 namespace surrogate::tool {
 
-/// All that a training is made of; outlives its run.
+/// References to all parts of a training; must outlive its run.
 struct TrainParts {
     const Job& job;
     const Context& data_parallel;
@@ -27,30 +27,30 @@ struct TrainParts {
     const TrainData& data;
     const ModelChannels& channels;
     TrainFolder& folder;
-    const nlohmann::json& card;         ///< of the models, without what has been learnt
-    const nlohmann::json& provenance;   ///< where they come from
-    const nlohmann::json& fingerprint;  ///< of fingerprint.hpp
+    const nlohmann::json& card;         ///< card of the models, without results of the training
+    const nlohmann::json& provenance;   ///< origin of the models
+    const nlohmann::json& fingerprint;  ///< see fingerprint.hpp
     TrainEngine& engine;
-    const std::vector<bool>& zero_targets;  ///< of held-out pairs: find_zero_targets
+    const std::vector<bool>& zero_targets;  ///< for validation pairs; see find_zero_targets
     bool is_quiet;
 };
 
-/// Returns the loss of a training, the default without such a key.
+/// Returns the name of the loss of a training; the default if the key is missing.
 std::string loss_of(const TrainConfig& config);
 
-/// Returns "sample 3 time 2 of 'data.h5'" for messages.
+/// Returns a text such as "sample 3 time 2 of 'data.h5'" for messages.
 std::string state_text(const TrainData& data, const dataset::State& state, size_t file);
 
-/// Epochs, validations, checkpoints. All functions are collective over the job; errors are Failure
-/// or Error, on all ranks.
+/// Runs epochs and validations and writes checkpoints. All functions are collective over the job;
+/// errors are Failure or Error, on all ranks.
 class TrainRun {
 public:
     explicit TrainRun(const TrainParts& parts);
 
-    /// Goes on where the folder's checkpoint ends. Throws Failure with a list of all that differs.
+    /// Continues from the checkpoint in the folder. Throws Failure with a list of all differences.
     void resume();
 
-    /// The epochs that are left. Returns success, or stopped after a signal.
+    /// Runs the remaining epochs. Returns `success`, or `stopped` after a signal.
     Exit run();
 
     const TrainHistory& history() const { return history_; }
@@ -76,9 +76,9 @@ private:
     TrainParts parts_;
     StopRequests stop_;
     TrainHistory history_;
-    std::string date_;  ///< of the beginning: models written again have the same bytes
-    int64_t n_batch_;   ///< of an epoch
-    // Progress of the training: complete epochs, batches of the next one.
+    std::string date_;  ///< date of the start, so that models written again have equal bytes
+    int64_t n_batch_;   ///< per epoch
+    // Progress of the training: complete epochs, batches of the next epoch.
     int64_t epoch_ = 0, batch_ = 0, step_ = 0;
     double loss_sum_ = 0;
     int64_t n_loss_ = 0;

@@ -20,7 +20,7 @@ int64_t product(const std::vector<int64_t>& extents, size_t from) {
     return n;
 }
 
-/// Rows of the first axis that hold a range, whole.
+/// Returns the whole rows of the first axis that contain a range.
 Box rows_of(const std::vector<int64_t>& extents, const PointRange& range) {
     const int64_t inner = product(extents, 1);
     Box box{std::vector<int64_t>(extents.size(), 0), extents};
@@ -29,7 +29,7 @@ Box rows_of(const std::vector<int64_t>& extents, const PointRange& range) {
     return box;
 }
 
-/// Numbers of the range out of those of its rows.
+/// Extracts the numbers of the range from the numbers of its rows.
 std::vector<double> cut(const std::vector<double>& values, const Box& box,
                         const PointRange& range) {
     if (range.n == 0) return {};
@@ -37,7 +37,7 @@ std::vector<double> cut(const std::vector<double>& values, const Box& box,
     return {begin, begin + range.n};
 }
 
-/// Returns the index in the stored sample of point (i, j) of the changed one.
+/// Maps point (i, j) of the changed sample to its index in the stored sample.
 struct Turn {
     Change change;
     int64_t n_x, n_y;
@@ -49,7 +49,7 @@ struct Turn {
     }
 };
 
-/// The stored points that rows of the changed sample come from.
+/// Returns the box of stored points from which rows of the changed sample are read.
 Box source_of(const Box& rows, const Turn& turn) {
     const int64_t last = rows.first[0] + rows.n[0] - 1;
     const auto a = turn(rows.first[0], 0), b = turn(last, turn.n_y - 1);
@@ -87,7 +87,7 @@ PointRange share_of(const ReadFile& file, int64_t sample, int rank, int size) {
 
 uint64_t mixed(uint64_t a, uint64_t b, uint64_t c) {
     uint64_t x = 0;
-    for (const uint64_t word : {a, b, c}) {  // splitmix64 of Steele, Lea, Flood, a round a word
+    for (const uint64_t word : {a, b, c}) {  // splitmix64 of Steele, Lea, Flood; one round per word
         x += word + 0x9e3779b97f4a7c15u;
         x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
         x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;

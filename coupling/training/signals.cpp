@@ -9,7 +9,7 @@ namespace surrogate::tool {
 namespace {
 
 constexpr std::array<int, 3> signals = {SIGTERM, SIGINT, SIGUSR1};
-volatile std::sig_atomic_t has_come = 0;  // a handler can reach nothing else
+volatile std::sig_atomic_t has_come = 0;  // a handler can only access globals
 std::array<struct sigaction, signals.size()> earlier_actions;
 
 extern "C" void remember_signal(int) {

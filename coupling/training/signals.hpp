@@ -3,9 +3,9 @@
 
 namespace surrogate::tool {
 
-/// While it lives, the first SIGTERM, SIGINT or SIGUSR1 only asks the program to stop at a good
-/// place; the second one does what it did before. (mpirun passes SIGUSR1 on, and batch systems send
-/// one ahead of the end of a job if they are asked to.)
+/// While an object exists, the first SIGTERM, SIGINT or SIGUSR1 only requests a stop at the next
+/// suitable time. The second signal has its previous effect. (mpirun forwards SIGUSR1, and batch
+/// systems can send it before the end of a job.)
 class StopRequests {
 public:
     StopRequests();
@@ -13,7 +13,7 @@ public:
     StopRequests(const StopRequests&) = delete;
     StopRequests& operator=(const StopRequests&) = delete;
 
-    /// On this rank.
+    /// Returns true if this rank has received a signal.
     bool have_come() const;
 };
 

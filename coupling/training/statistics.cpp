@@ -13,11 +13,11 @@ namespace surrogate::tool {
 namespace {
 
 constexpr int64_t part_points = int64_t{1} << 18;  // read at a time: a few megabytes
-constexpr size_t round_words = size_t{1} << 20;    // of one sum over the ranks: 8 MB
+constexpr size_t round_words = size_t{1} << 20;    // 8 MB for one sum over the ranks
 constexpr double largest_number = 1e140;  // sums of 10^27 squares stay below the largest double
-constexpr double least_std = 1e-8;        // as the official normaliser adds (spec of FLARE)
+constexpr double least_std = 1e-8;        // as the official normalizer adds (spec of FLARE)
 
-/// A part of a pair's points: what one rank reads at a time.
+/// A part of a pair's points that one rank reads at a time.
 struct Part {
     size_t pair;
     PointRange range;
@@ -34,7 +34,7 @@ std::vector<Part> parts_of(const TrainData& data) {
     return parts;
 }
 
-/// Sums of squares would overflow.
+/// Throws for values whose squares would overflow in sums.
 void check_size(const std::vector<double>& values, const std::string& name,
                 const dataset::ReadFile& file, const dataset::State& state) {
     for (const double value : values)
@@ -46,7 +46,7 @@ void check_size(const std::vector<double>& values, const std::string& name,
                               number(largest_number) + ": means and deviations would overflow");
 }
 
-/// Numbers of a part for one channel, as they cross the ranks.
+/// Statistics of one part for one channel, as sent between ranks.
 struct Record {
     static constexpr size_t n_word = 8;
     Moments plain, weighted;
@@ -66,7 +66,7 @@ struct Record {
     }
 };
 
-/// Gathered channels: inputs, outputs, and the changes of outputs that are inputs too.
+/// Reads channels: inputs, outputs, and changes of outputs that are also inputs.
 class Survey {
 public:
     Survey(const TrainData& data, const std::vector<Channel>& inputs,
@@ -81,7 +81,7 @@ public:
     size_t n_channel() const { return inputs_.size() + outputs_.size() + n_increment_; }
     size_t n_increment() const { return n_increment_; }
 
-    /// The records of a part, one channel after the other. Local.
+    /// Writes the records of a part, one channel after the other. Local.
     void read(const Part& part, double* words) const {
         const Pair& pair = data_.training()[part.pair];
         const dataset::ReadFile& file = data_.file(pair.file);
@@ -115,7 +115,7 @@ private:
     size_t n_increment_ = 0;
 };
 
-/// One channel while parts arrive, in their order.
+/// Combines the parts of one channel, in their order.
 struct Gathered {
     Moments all, weighted, sample;
     size_t pair = 0;
@@ -141,7 +141,7 @@ struct Gathered {
         found.mean = all.mean;
         const double variance = all.weight > 1 ? all.square / (all.weight - 1) : 0;
         found.std = std::sqrt(variance) + least_std;
-        if (variance == 0) found.std = 1;  // a constant says nothing of its scale
+        if (variance == 0) found.std = 1;  // a constant does not define a scale
         return found;
     }
 };
@@ -214,7 +214,7 @@ DataStatistics read_statistics(const Job& job, const Context& context, const Tra
     std::vector<Gathered> channels(survey.n_channel());
     for (size_t begin = 0; begin < parts.size(); begin += round) {
         const size_t end = std::min(parts.size(), begin + round);
-        // Zeros of the others: a sum over the ranks brings the words of the one that has read.
+        // All other ranks add zeros, so the sum has the words of the rank that has read the part.
         std::vector<double> words((end - begin) * stride);
         job.agree([&] {
             for (size_t i = begin; i < end; ++i)

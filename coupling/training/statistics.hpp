@@ -12,40 +12,41 @@
 
 namespace surrogate::tool {
 
-/// Moments of numbers that come in parts: shifted sums, so that nothing cancels.
+/// Moments of numbers that are added in parts. Shifted sums avoid cancellation.
 struct Moments {
     double weight = 0, mean = 0, square = 0;  ///< square: sum of weight * (value - mean)^2
     void add(const Moments& more);
     static Moments of(const std::vector<double>& values, const std::vector<double>& weights);
-    /// sqrt(square / weight); 0 without numbers.
+    /// Returns sqrt(square / weight); 0 without numbers.
     double deviation() const;
 };
 
 /// Statistics of one channel over the training samples.
 struct ChannelStatistics {
-    double mean = 0, std = 1;  ///< over all points of all samples; N - 1, and never 0
+    double mean = 0, std = 1;  ///< over all points of all samples; divisor N - 1, never 0
     double min = std::numeric_limits<double>::infinity();
     double max = -std::numeric_limits<double>::infinity();
-    /// Mean and standard deviation of each sample over its points, with their weights.
+    /// Weighted mean and standard deviation of each sample over its points.
     std::vector<double> sample_mean, sample_deviation;
 };
 
 struct DataStatistics {
     std::vector<ChannelStatistics> inputs, outputs;
-    /// The root mean square change of each output between input and target of a pair; empty where
-    /// an output is no input.
+    /// Root mean square change of each output between input and target of a pair; empty if an
+    /// output is not an input.
     std::vector<double> increments;
 };
 
-/// One pass over the training pairs, shared by all ranks; holds a part of a sample at a time. The
-/// same bits for any number of ranks. Collective; errors are Failure, on all ranks.
+/// Computes statistics in one pass over the training pairs, which is divided among all ranks. Each
+/// rank holds only a part of a sample in memory. The result is bitwise identical for any number of
+/// ranks. Collective; errors are Failure, on all ranks.
 DataStatistics read_statistics(const Job& job, const Context& context, const TrainData& data,
                                const std::vector<Channel>& inputs,
                                const std::vector<Channel>& outputs);
 
-/// Returns, for pair p and output o at p * outputs.size() + o, whether the target is zero at all
-/// points. Reads the first points of each target, and more only while they are zero. Collective;
-/// errors are Failure, on all ranks.
+/// Returns, for pair p and output o at p * outputs.size() + o, true if the target is zero at all
+/// points. Reads the first points of each target, and further points only while they are zero.
+/// Collective; errors are Failure, on all ranks.
 std::vector<bool> find_zero_targets(const Job& job, const Context& context, const TrainData& data,
                                     const std::vector<Pair>& pairs,
                                     const std::vector<Channel>& outputs);

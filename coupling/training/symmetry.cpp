@@ -9,7 +9,7 @@ namespace surrogate::tool {
 
 namespace {
 
-/// Components of vectors would have to change their sign and their place.
+/// Rejects components of vectors, which would have to change sign and position.
 void check_scalars(const std::vector<Channel>& channels, const std::string& symmetries) {
     for (const Channel& channel : channels) {
         const size_t dot = channel.name.rfind('.');
@@ -20,13 +20,14 @@ void check_scalars(const std::vector<Channel>& channels, const std::string& symm
     }
 }
 
-/// Both axes run through the same numbers of cells, symmetric about their middle.
+/// Checks that both axes have the same number of cells and coordinates that are symmetric about
+/// their middle.
 void check_square(const dataset::ReadFile& file) {
     const auto& form = file.form();
     const std::string who = "symmetries = \"square\": data set '" + file.path() + "' ";
     if (form.points != dataset::PointForm::lattice || form.extents.size() != 2 ||
         form.extents[0] != form.extents[1])
-        fail(who + "is no lattice of n x n points");
+        fail(who + "is not a structured grid of n x n points");
     const int64_t n = form.extents[0];
     const auto along = [&](int32_t axis) {
         std::vector<double> points = read_points(file, {}, {0, n * n});
@@ -44,7 +45,7 @@ void check_square(const dataset::ReadFile& file) {
             std::abs(x[i] + x[x.size() - 1 - i] - x.front() - x.back()) <= tolerance &&
             std::abs(y[i] + y[x.size() - 1 - i] - y.front() - y.back()) <= tolerance;
         if (!is_centred || std::abs((x[i] - x.front()) - (y[i] - y.front())) > tolerance)
-            fail(who + "has axes that are no sides of a square");
+            fail(who + "has axes that do not form a square");
     }
 }
 

@@ -30,8 +30,8 @@ std::string shortest(double value) {
     return {text.data(), end};
 }
 
-/// Counts what makes the reader call itself. Knows nothing of quotes and comments, so that no text
-/// can hide a key from it: dots and braces in texts count, too.
+/// Counts elements that make the parser recurse. Ignores quotes and comments, so that a text cannot
+/// hide a key: dots and braces in texts count, too.
 void check_depth(const std::string& text, const std::string& name) {
     constexpr int most_parts = 32, most_tables = 64;
     int n_dot = 0, n_table = 0, line = 1;
@@ -44,7 +44,7 @@ void check_depth(const std::string& text, const std::string& name) {
         if (c == '\n') ++line;
         if (c == '{' && ++n_table > most_tables) refuse("inline tables", most_tables);
         const bool is_end = std::string_view("\n=,[]{}").find(c) != std::string_view::npos;
-        // Two dots in a row end a key: an error.
+        // Two dots in a row end a key, which is an error.
         if (is_end || (c == '.' && before == '.'))
             n_dot = 0;
         else if (c == '.' && ++n_dot >= most_parts)
@@ -157,7 +157,7 @@ std::vector<std::string> TomlTable::texts(const std::string& key) {
     return list;
 }
 
-/// Names of files would end at a zero byte.
+/// Returns true for a zero byte, at which names of files would end.
 bool TomlTable::has_zero_byte(const std::string& key, const std::string& text) {
     if (text.find('\0') == std::string::npos) return false;
     refuse(key,

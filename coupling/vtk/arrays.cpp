@@ -12,7 +12,8 @@ namespace surrogate::vtk {
 
 namespace {
 
-/// VTK's XML name of a type: by size, since "long" says nothing about it.
+/// Returns VTK's XML name of a type by its size, because the size of "long" depends on the
+/// platform.
 std::string type_name(vtkDataArray* array) {
     const int type = array->GetDataType();
     if (type == VTK_FLOAT) return "Float32";
@@ -39,7 +40,7 @@ std::vector<ArrayInfo> arrays_of(vtkDataSet* grid, int location) {
     std::vector<ArrayInfo> list;
     for (int i = 0; i < attributes->GetNumberOfArrays(); ++i) {
         vtkDataArray* array = attributes->GetArray(i);
-        if (array == nullptr || array->GetName() == nullptr) continue;  // strings
+        if (array == nullptr || array->GetName() == nullptr) continue;  // an array of strings
         list.push_back({array->GetName(), type_name(array), array->GetNumberOfComponents(),
                         unit_of(array), array == attributes->GetGlobalIds()});
     }

@@ -12,10 +12,10 @@ class vtkDataSetAttributes;
 
 namespace surrogate::vtk {
 
-/// The arrays at SURROGATE_POINT or SURROGATE_CELL.
+/// Returns the arrays at SURROGATE_POINT or SURROGATE_CELL.
 vtkDataSetAttributes* attributes_of(vtkDataSet* grid, int location);
 
-/// Name, type, components and unit of each array of numbers there.
+/// Returns name, type, components and unit of each numeric array at the location.
 std::vector<ArrayInfo> arrays_of(vtkDataSet* grid, int location);
 
 }  // namespace surrogate::vtk

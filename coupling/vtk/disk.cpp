@@ -18,7 +18,7 @@ namespace surrogate::vtk {
 
 namespace {
 
-/// Runs a write of a file; its errors become ours.
+/// Runs a write of a file and converts its errors to Error.
 template <class Work>
 void writing(const Work& work) {
     try {
@@ -28,7 +28,7 @@ void writing(const Work& work) {
     }
 }
 
-/// Collects what a VTK object reports; an observed object prints nothing.
+/// Collects errors that a VTK object reports; an observed object prints nothing.
 class ErrorText : public vtkCommand {
 public:
     static ErrorText* New() { return new ErrorText; }
@@ -38,20 +38,21 @@ public:
     std::string text;
 };
 
-/// Why VTK could not write: the system's reason if VTK kept it, else what VTK says. "" if neither
-/// knows: the executive says only that some algorithm at some address failed.
+/// Returns the reason why VTK could not write: the system's reason if VTK kept it, otherwise VTK's
+/// message, or "". The message of the executive contains only addresses.
 std::string reason_of(vtkXMLWriter* writer, const std::string& message) {
-    constexpr unsigned long first_of_vtk = 20000;  // vtkErrorCode; below are those of the system
+    constexpr unsigned long first_of_vtk =
+        20000;  // vtkErrorCode; lower codes are codes of the system
     const unsigned long code = writer->GetErrorCode();
     if (code > 0 && code < first_of_vtk) return std::strerror(static_cast<int>(code));
-    // "Ran out of .." out of "ERROR: In file, line\nvtkClass (0x..): Ran out of ..\n\n"
+    // Extracts "Ran out of .." from "ERROR: In file, line\nvtkClass (0x..): Ran out of ..\n\n"
     const size_t begin = message.find("): ");
     const std::string text = begin == std::string::npos ? message : message.substr(begin + 3);
     if (text.empty() || text.rfind("Algorithm ", 0) == 0) return "";
     return "VTK says: " + text.substr(0, text.find('\n'));
 }
 
-/// VTK does not look at its last write (the rest of its buffer): trying once more tells why.
+/// VTK does not check its last write (the rest of its buffer). Writing once more gives the reason.
 void write_again(file::NewFile& result) {
     const std::vector<char> some(65536);
     result.write(some.data(), some.size());
@@ -90,7 +91,7 @@ void make_directory(const std::string& path) {
     const int code = errno;
     struct stat found = {};
     if (code == EEXIST && ::stat(path.c_str(), &found) == 0 && S_ISDIR(found.st_mode)) return;
-    throw Error(SURROGATE_IO, "cannot make the directory '" + path + "': " + std::strerror(code));
+    throw Error(SURROGATE_IO, "cannot create directory '" + path + "': " + std::strerror(code));
 }
 
 void write_file(vtkXMLWriter* writer, const std::string& path, Compression compression,

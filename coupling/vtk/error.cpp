@@ -4,13 +4,13 @@
 namespace surrogate::vtk {
 
 namespace {
-// A plain buffer: remembering "out of memory" must not need memory.
+// A fixed buffer, because storing "out of memory" must not allocate.
 thread_local char last_error[2048] = "";
 }  // namespace
 
 surrogate_status remember(surrogate_status status, const char* text) noexcept {
     surrogate_context_fail(nullptr, status, text);
-    const char* const kept = surrogate_error(nullptr);  // as a terminal may show it
+    const char* const kept = surrogate_error(nullptr);  // escaped for terminals
     size_t i = 0;
     for (; kept[i] != '\0' && i + 1 < sizeof last_error; ++i) last_error[i] = kept[i];
     last_error[i] = '\0';

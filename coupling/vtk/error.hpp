@@ -10,8 +10,7 @@
 
 namespace surrogate::vtk {
 
-/// Error with the text for surrogate_vtk_error(): the request, the value found, what
-/// would help.
+/// Error with the text for surrogate_vtk_error(): the request, the value found, and a remedy.
 class Error : public std::runtime_error {
 public:
     Error(surrogate_status status, const std::string& text)
@@ -27,11 +26,11 @@ inline void require(const void* pointer, const char* what) {
     if (pointer == nullptr) throw Error(SURROGATE_INVALID_ARGUMENT, std::string(what) + " is NULL");
 }
 
-/// Keeps the text for surrogate_vtk_error() of this thread, and through the library's door for
-/// surrogate_error(NULL): who asks either gets the last failure. Returns status.
+/// Stores the text for surrogate_vtk_error() of this thread, and in the library for
+/// surrogate_error(NULL), so that both return the last error. Returns status.
 surrogate_status remember(surrogate_status status, const char* text) noexcept;
 
-/// Runs the work of a C function, which no exception leaves: the text is kept.
+/// Runs the work of a C function, converts exceptions to a status and stores their text.
 template <class Work>
 surrogate_status guarded(Work&& work) noexcept {
     try {

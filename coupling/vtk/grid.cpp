@@ -30,9 +30,9 @@ namespace surrogate::vtk {
 
 namespace {
 
-constexpr int64_t most_numbers = int64_t{1} << 59;  // doubles that an address can reach
+constexpr int64_t most_numbers = int64_t{1} << 59;  // doubles in the address space
 
-/// Numbers, components and the distances between numbers fit the types of VTK and of addresses.
+/// Checks that numbers, components and strides fit the types of VTK and of addresses.
 void check_size(const surrogate_array& array, const std::string& what) {
     const int64_t n_row = array.shape[0], n_column = array.shape[1];
     if (n_column > std::numeric_limits<int32_t>::max() ||
@@ -52,7 +52,7 @@ void check_size(const surrogate_array& array, const std::string& what) {
 
 void check_array(const surrogate_array& array, const std::string& what) {
     if (array.space != SURROGATE_HOST)
-        throw Error(SURROGATE_NOT_SUPPORTED, what + " does not lie on the host; copy it first");
+        throw Error(SURROGATE_NOT_SUPPORTED, what + " is not in host memory; copy it first");
     if (array.shape[0] < 0 || array.shape[1] < 0)
         throw Error(SURROGATE_SHAPE, what + " has a negative extent");
     check_size(array, what);
@@ -69,7 +69,7 @@ void copy_rows(const surrogate_array& from, T* to) {
             *to++ = data[i * from.stride[0] + j * from.stride[1]];
 }
 
-/// Rows one after another, components side by side: VTK's own order.
+/// Returns true for contiguous rows with contiguous components, which is VTK's layout.
 bool lies_as_vtk(const surrogate_array& array) {
     const bool has_close_columns = array.shape[1] == 1 || array.stride[1] == 1;
     return has_close_columns && (array.shape[0] <= 1 || array.stride[0] == array.shape[1]);
@@ -165,7 +165,8 @@ void check_cells(const surrogate_mesh& mesh) {
 
 vtkSmartPointer<vtkTypeInt64Array> view(const int64_t* data, int64_t n) {
     auto array = vtkSmartPointer<vtkTypeInt64Array>::New();
-    void* memory = const_cast<int64_t*>(data);  // VTK's 64-bit type is another name for the same
+    void* memory = const_cast<int64_t*>(
+        data);  // VTK's 64-bit type has another name and the same representation
     array->SetArray(static_cast<vtkTypeInt64Array::ValueType*>(memory), n, 1);
     return array;
 }

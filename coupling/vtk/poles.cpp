@@ -23,7 +23,7 @@ bool needs_cap(const surrogate_sphere_surface& s, double latitude) {
     return gap > at_pole && gap <= 180 / static_cast<double>(s.n_lat);
 }
 
-/// The mean of a row into a row of a cap; the last column repeats the first and counts once.
+/// Writes the mean of a row to a row of a cap. The last column repeats the first and counts once.
 void fill_cap(vtkDataArray* array, vtkIdType row, vtkIdType cap, vtkIdType n_column) {
     const bool is_whole = array->GetDataType() != VTK_FLOAT && array->GetDataType() != VTK_DOUBLE;
     for (int c = 0; c < array->GetNumberOfComponents(); ++c) {
@@ -53,7 +53,7 @@ vtkSmartPointer<vtkStructuredGrid> with_caps(vtkStructuredGrid* closed, const Ca
     closed->GetDimensions(n);
     const vtkIdType n_column = n[0], n_row = n[1] + caps.n(), first = caps.before ? 1 : 0;
     const vtkIdType last = n_row - 1 - (caps.after ? 1 : 0);
-    // Rows of caps are copies of the rows beside them, until their places and values come.
+    // Rows of caps are first copies of the rows beside them; coordinates and values are set below.
     std::vector<vtkIdType> order;
     for (vtkIdType i = 0; i < n_row; ++i)
         for (vtkIdType j = 0; j < n_column; ++j)

@@ -10,7 +10,7 @@ namespace surrogate::vtk {
 
 namespace {
 
-/// The pieces must be of the last step, of one kind, and have the same fields as rank 0.
+/// Checks that a piece is of the last step, of the same kind, and has the same fields as rank 0.
 void check_piece(const surrogate_series& series, const surrogate_piece& piece,
                  const surrogate_piece& first, int32_t rank) {
     const std::string who = "the piece of rank " + std::to_string(rank);
@@ -36,7 +36,7 @@ int64_t n_cells_of(const int32_t* extent) {
     return n;
 }
 
-/// The whole grid, with the caps that pieces of a sphere have beyond it.
+/// Returns the extent of the whole grid, including caps that pieces of a sphere have outside it.
 std::array<int32_t, 6> whole_of(const surrogate_piece* pieces, int32_t n_pieces) {
     std::array<int32_t, 6> whole;
     std::copy_n(pieces[0].whole_extent, 6, whole.begin());
@@ -54,8 +54,8 @@ void check_tiling(const surrogate_piece* pieces, int32_t n_pieces) {
     for (int32_t rank = 0; rank < n_pieces; ++rank) {
         if (!std::equal(pieces[rank].whole_extent, pieces[rank].whole_extent + 6,
                         pieces[0].whole_extent))
-            throw Error(SURROGATE_SHAPE,
-                        "rank " + std::to_string(rank) + " has another whole extent than rank 0");
+            throw Error(SURROGATE_SHAPE, "rank " + std::to_string(rank) +
+                                             " has a whole extent that differs from rank 0");
         n_cells += pieces[rank].n_cells;
     }
     const int64_t n_whole = n_cells_of(whole_of(pieces, n_pieces).data());
@@ -67,7 +67,7 @@ void check_tiling(const surrogate_piece* pieces, int32_t n_pieces) {
                         "surrogate_sphere_surface");
 }
 
-/// The file that the .pvd names for this step, in the series' folder.
+/// Writes the summary, which the .pvd names for this step, to the series' folder.
 std::string write_summary(surrogate_series& series, const surrogate_piece* pieces) {
     const int32_t step = series.n_written - 1;
     if (series.size == 1) return piece_file(series, step, 0);
@@ -87,8 +87,8 @@ std::string write_summary(surrogate_series& series, const surrogate_piece* piece
     return file;
 }
 
-/// A step that a rank could not write will never be complete: what the others wrote of it goes. (A
-/// step that publish itself could not write stays, so that publish can be tried again.)
+/// Deletes the pieces of a step that a rank could not write, which therefore stays incomplete. (A
+/// step that publish itself could not write is kept, so that publish can be tried again.)
 void take_back(const surrogate_series& series, const surrogate_piece* pieces) {
     constexpr GridKind kinds[] = {GridKind::mesh, GridKind::image, GridKind::structured};
     const int32_t step = series.n_written - 1;
@@ -104,7 +104,7 @@ void take_back(const surrogate_series& series, const surrogate_piece* pieces) {
     }
 }
 
-/// The pieces are in place: the step becomes part of the series.
+/// Adds the step to the series, after all pieces were written.
 void add_step(surrogate_series& series, const surrogate_piece* pieces) {
     std::vector<SeriesStep> steps = series.steps;
     steps.push_back({series.time_s, series.name + '/' + write_summary(series, pieces)});
@@ -123,7 +123,9 @@ void publish(surrogate_series& series, int32_t n_pieces, const surrogate_piece* 
         throw Error(SURROGATE_INVALID_ARGUMENT, "n_pieces is " + std::to_string(n_pieces) +
                                                     ", the series has " +
                                                     std::to_string(series.size) + " ranks");
-    if (series.n_written == 0) throw Error(SURROGATE_INVALID_ARGUMENT, "no step was written yet");
+    if (series.n_written == 0)
+        throw Error(SURROGATE_INVALID_ARGUMENT,
+                    "no step was written; call a write function of the series before publish");
     take_back(series, pieces);
     for (int32_t rank = 0; rank < n_pieces; ++rank)
         check_piece(series, pieces[rank], pieces[0], rank);

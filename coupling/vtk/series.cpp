@@ -49,13 +49,14 @@ using namespace surrogate::vtk;
 
 namespace {
 
-/// FNV-1a, 64 bits: a fingerprint to compare, not to protect.
+/// FNV-1a, 64 bits: a fingerprint for comparison, without cryptographic strength.
 uint64_t fingerprint(uint64_t hash, const std::string& text) {
     for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211u;
     return hash;
 }
 
-/// The series names its steps in XML, whose readers change control characters or refuse them.
+/// Checks a name. The series names its steps in XML, whose readers change or reject control
+/// characters.
 void check_name(const std::string& name) {
     const auto is_control = [](char c) {
         return static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
@@ -120,7 +121,8 @@ void write_mesh(surrogate_series& series, const surrogate_mesh& mesh, int32_t n_
     write_piece<vtkXMLUnstructuredGridWriter>(series, grid, piece);
 }
 
-/// No piece: the neighbours hold its points. The fields still tell the layout, without rows.
+/// Records a rank without a piece, whose points belong to the pieces of its neighbors. The fields
+/// still define the layout, without rows.
 template <class Grid, class Writer>
 void write_nothing(surrogate_series& series, int32_t n_fields, const surrogate_series_field* fields,
                    surrogate_piece& piece) {
@@ -132,7 +134,7 @@ void write_nothing(surrogate_series& series, int32_t n_fields, const surrogate_s
     write_piece<Writer>(series, nothing, piece);
 }
 
-/// A new summary and record of a grid that has extents.
+/// Sets a new summary and record of a grid with extents.
 void set_extents(surrogate_series& series, GridKind kind, const int32_t* whole, const int32_t* own,
                  surrogate_piece& piece) {
     series.summary = {};
@@ -184,7 +186,7 @@ void write_sphere(surrogate_series& series, const surrogate_sphere_surface& surf
     write_piece<vtkXMLStructuredGridWriter>(series, closed, piece);
 }
 
-/// Counts the step, runs the write, and leaves its status in the piece.
+/// Counts the step, runs the write, and stores its status in the piece.
 template <class Mesh>
 surrogate_status write_step(surrogate_series* series, double time_s, const Mesh* mesh, int32_t kind,
                             surrogate_piece* piece,
@@ -224,8 +226,8 @@ void create(const char* path, int32_t rank, int32_t size, surrogate_series& seri
     series.rank = rank;
     series.size = size;
     make_directory(series.folder);
-    // On every rank, so that none can write a piece while an earlier series still names it. The new
-    // .pvd comes when all ranks have written their first pieces.
+    // Runs on every rank, so that no rank writes a piece while an earlier series still names it.
+    // The new .pvd is written after all ranks have written their first pieces.
     if (std::remove(path) != 0 && errno != ENOENT)
         throw Error(SURROGATE_IO,
                     "cannot remove the old '" + series.path + "': " + std::strerror(errno));

@@ -9,7 +9,7 @@
 #include "coupling/vtk/disk.hpp"
 #include "coupling/vtk/summary.hpp"
 
-/// A series as one rank knows it: the handle of the C interface.
+/// State of a series on one rank: the handle of the C interface.
 struct surrogate_series {
     std::string path;    // out/run.pvd
     std::string folder;  // out/run
@@ -18,25 +18,26 @@ struct surrogate_series {
     surrogate::vtk::Compression compression = surrogate::vtk::Compression::lz4;
     bool unit_in_name = false;
     bool closes_poles = true;
-    int32_t n_written = 0;                          // writes so far, good or bad
+    int32_t n_written = 0;                          // number of writes, including failed writes
     double time_s = 0;                              // of the last write
     surrogate::vtk::SummaryInfo summary;            // of the last write, without pieces
     std::vector<surrogate::vtk::SeriesStep> steps;  // published; rank 0 only
-    int32_t last_published = -1;                    // step number of the last of them
+    int32_t last_published = -1;                    // step number of the last published step
 };
 
 namespace surrogate::vtk {
 
-/// "step_000012_0003.vti", or without the rank if rank < 0.
+/// Returns "step_000012_0003.vti", or the name without the rank if rank < 0.
 std::string step_file(int32_t step, int32_t rank, const std::string& extension);
 
-/// "step_000012.pvti"
+/// Returns "step_000012.pvti".
 std::string summary_file(int32_t step, GridKind kind);
 
-/// The file of a rank's piece: on one rank it is the step itself.
+/// Returns the file of a rank's piece. On one rank it is the file of the step.
 std::string piece_file(const surrogate_series& series, int32_t step, int32_t rank);
 
-/// surrogate_series_publish, of valid pointers. Throws Error; the series then stays as it was.
+/// Implements surrogate_series_publish for valid pointers. Throws Error; the series is then
+/// unchanged.
 void publish(surrogate_series& series, int32_t n_pieces, const surrogate_piece* pieces);
 
 }  // namespace surrogate::vtk

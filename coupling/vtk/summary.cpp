@@ -26,7 +26,7 @@ std::string escaped(const std::string& text) {
             case '<': result += "&lt;"; break;
             case '>': result += "&gt;"; break;
             case '"': result += "&quot;"; break;
-            case '\t': result += "&#9;"; break;  // plain, readers make them spaces
+            case '\t': result += "&#9;"; break;  // readers convert a plain tab to a space
             case '\n': result += "&#10;"; break;
             case '\r': result += "&#13;"; break;
             default: result += c;
@@ -35,12 +35,12 @@ std::string escaped(const std::string& text) {
     return result;
 }
 
-/// ` key="value"`
+/// Returns ` key="value"`.
 std::string attribute(const char* key, const std::string& value) {
     return std::string(" ") + key + "=\"" + escaped(value) + "\"";
 }
 
-/// A double comes back as it was, and the host's locale does not matter.
+/// Returns a text that is read back as the same double, independent of the host's locale.
 std::string number(double value) {
     char text[32];
     return {text, std::to_chars(text, text + sizeof text, value).ptr};
@@ -61,7 +61,8 @@ std::string file_head(const std::string& type) {
            " header_type=\"UInt64\">\n";
 }
 
-/// The unit as VTK's own writers put it: vtkDataArray::UNITS_LABEL().
+/// Returns the element of an array. The unit is stored as in VTK's writers:
+/// vtkDataArray::UNITS_LABEL().
 std::string array_line(const ArrayInfo& array) {
     const std::string begin = "      <PDataArray" + attribute("type", array.type) +
                               attribute("Name", array.name) +

@@ -5,25 +5,25 @@
 #include <string>
 #include <vector>
 
-// The XML files that name other files: .pvtu, .pvti, .pvtp, .pvts (one step or mesh, its pieces)
-// and .pvd (a series). VTK's parallel writers need VTK's own MPI controller; without one they drop
-// every piece but the first and report success. So the pieces are written by VTK and these few by
-// us, from what the ranks said they wrote.
+// XML files that name other files: .pvtu, .pvti, .pvtp, .pvts (one step or mesh, its pieces) and
+// .pvd (a series). VTK's parallel writers need VTK's own MPI controller; without it they drop every
+// piece except the first and report success. Therefore VTK writes the pieces, and these functions
+// write the files that name them, from the reports of the ranks.
 
 namespace surrogate::vtk {
 
-/// One array, as every piece has it.
+/// One array, which every piece has.
 struct ArrayInfo {
     std::string name;
-    std::string type;  ///< VTK's word: "Float32", "Float64", "Int64", ..
+    std::string type;  ///< name of the type in VTK: "Float32", "Float64", "Int64", ..
     int n_components = 1;
-    std::string unit;            ///< "" if not known
+    std::string unit;            ///< "" if unknown
     bool is_global_ids = false;  ///< marked as VTK's global ids
 };
 
 enum class GridKind { mesh, image, surface, structured };  ///< .vtu, .vti, .vtp, .vts
 
-/// Returns whether pieces are blocks of a whole extent: images and structured grids.
+/// Returns true if pieces are blocks of a whole extent: images and structured grids.
 bool has_extents(GridKind kind);
 
 struct PieceInfo {
@@ -34,7 +34,7 @@ struct PieceInfo {
 struct SummaryInfo {
     GridKind kind = GridKind::mesh;
     std::vector<ArrayInfo> point_arrays, cell_arrays;
-    std::string coordinate_type = "Float64";  ///< of all but images
+    std::string coordinate_type = "Float64";  ///< of all kinds except images
     std::array<int, 6> whole_extent = {};     ///< of images and structured grids
     std::array<double, 3> origin = {};        ///< of images, as the next two
     std::array<double, 3> spacing = {};
@@ -51,7 +51,7 @@ struct SeriesStep {
 
 std::string pvd_text(const std::vector<SeriesStep>& steps);
 
-/// "vtu", "vti", "vtp", "vts"
+/// Returns "vtu", "vti", "vtp" or "vts".
 std::string extension_of(GridKind kind);
 
 }  // namespace surrogate::vtk

@@ -60,7 +60,8 @@ void check_values(const surrogate_sphere_surface& s) {
                             "; rows lie from north to south or from south to north");
 }
 
-/// The columns eastwards without a jump: 360 is added from where the numbers start again.
+/// Returns the longitudes of the columns eastward without a jump: adds 360 where the numbers start
+/// again.
 std::vector<double> columns_of(const surrogate_sphere_surface& s) {
     std::vector<double> lon(static_cast<size_t>(s.n_lon));
     double turns = 0;
@@ -85,7 +86,7 @@ std::array<double, 3> position(const surrogate_sphere_surface& s, double lat, do
             s.radius * std::sin(lat * degree)};
 }
 
-/// Point numbers of the open grid in the order of the closed one.
+/// Returns point numbers of the open grid in the order of the closed grid.
 std::vector<vtkIdType> closed_order(int n_column, int n_row) {
     std::vector<vtkIdType> order;
     for (vtkIdType i = 0; i < n_row; ++i) {

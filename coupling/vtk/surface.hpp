@@ -13,19 +13,20 @@ class vtkStructuredGrid;
 
 namespace surrogate::vtk {
 
-/// The rows of a grid on the sphere as a curvilinear grid of n_lon columns, rows with the overlap.
-/// Errors: INVALID_ARGUMENT, SHAPE with the name of what is wrong.
+/// Creates a curvilinear grid of n_lon columns from the rows of a grid on the sphere, including the
+/// overlap. Throws INVALID_ARGUMENT or SHAPE with the name of the invalid argument.
 vtkSmartPointer<vtkStructuredGrid> make_grid(const surrogate_sphere_surface& surface);
 
-/// True if the rows, with those of caps, have cells of the sphere (what a summary can name).
+/// Returns true if the rows, including rows of caps, have cells of the sphere, which a summary can
+/// name.
 bool has_cells(const surrogate_sphere_surface& surface, int n_caps = 0);
 
-/// Points, and rows of all arrays, of another grid in an order of one's own; rows may be repeated.
+/// Copies points, or rows of all arrays, of another grid in the given order; rows may be repeated.
 vtkSmartPointer<vtkPoints> copy_points(vtkPoints* from, const std::vector<vtkIdType>& order);
 void copy_rows(vtkPointData* from, vtkPointData* to, const std::vector<vtkIdType>& order);
 
-/// A copy with the first column and its values repeated behind the last. `turn` is added to x of
-/// the repeated points: 0 on the sphere, 360 on a map in degrees.
+/// Returns a copy with the first column and its values repeated after the last. `turn` is added to
+/// x of the repeated points: 0 on the sphere, 360 on a map in degrees.
 vtkSmartPointer<vtkStructuredGrid> with_closed_seam(vtkStructuredGrid* open, double turn);
 
 }  // namespace surrogate::vtk

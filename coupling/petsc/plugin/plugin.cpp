@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What PETSc calls when a program that knows nothing of us is started with
+// PETSc calls this function in a program that does not use the library, if the program is started
+// with
 //   -dll_append <path>/libsurrogate_petsc_plugin.so
-// The name of the function is that of the file.
+// PETSc derives the name of the function from the name of the file.
 #include <surrogate/surrogate_petsc.h>
 
 PETSC_EXTERN PetscErrorCode PetscDLLibraryRegister_surrogate_petsc_plugin(void) {

@@ -13,7 +13,7 @@
 
 namespace surrogate::petsc {
 
-/// Result of a call that may fail on some ranks; after agree() the same on all of them.
+/// Result of a call that may fail on some ranks. After agree() it is the same on all ranks.
 struct AttemptResult {
     PetscErrorCode error = 0;
     std::string text;
@@ -36,8 +36,8 @@ AttemptResult attempt(Call&& call) {
     return outcome;
 }
 
-/// Brings the outcome of the first rank that failed to all ranks of the context. Collective. A
-/// failed MPI call stays the outcome of this rank alone, because other ranks may wait in that call.
+/// Sends the result of the first rank that failed to all ranks of the context. Collective. A failed
+/// MPI call stays the result of this rank alone, because other ranks may wait in that call.
 inline AttemptResult agree(surrogate_context* context, AttemptResult outcome) {
     if (outcome.error == PETSC_ERR_MPI) return outcome;
     const surrogate_status status =
@@ -46,8 +46,8 @@ inline AttemptResult agree(surrogate_context* context, AttemptResult outcome) {
     return {surrogate_petsc_error_code(status), surrogate_error(context)};
 }
 
-/// Calls a function that returns a PetscErrorCode and may throw what the standard library throws:
-/// nothing passes into PETSc.
+/// Calls a function that returns a PetscErrorCode and may throw exceptions of the standard library.
+/// Converts them, so that no exception reaches PETSc.
 template <class Call>
 PetscErrorCode guarded(Call&& call) {
     try {

@@ -37,14 +37,14 @@ private:
     PetscViewer viewer_ = nullptr;
 };
 
-/// The beginning of a binary file and its size.
+/// The header of a binary file, and its size.
 struct Header {
     int64_t n_byte = -1;  ///< -1: the file cannot be read
     int64_t kind = 0;     ///< VEC_FILE_CLASSID for a Vec
     int64_t length = 0;   ///< values of the Vec
 };
 
-/// Reads a 32-bit integer in PETSc's order of bytes, the most significant first.
+/// Reads a 32-bit integer in PETSc's byte order (big endian).
 int32_t read_integer(std::istream& file) {
     std::array<unsigned char, 4> bytes{};
     file.read(reinterpret_cast<char*>(bytes.data()), std::ssize(bytes));
@@ -62,8 +62,8 @@ Header header_of(const std::string& path) {
     return {n_byte, kind, read_integer(file)};
 }
 
-/// Reads the header on rank 0 and checks it on all ranks. PETSc would raise an error on the reading
-/// rank alone, and the others would wait.
+/// Reads the header on rank 0 and checks it on all ranks. PETSc would raise an error only on the
+/// reading rank, and the other ranks would block.
 PetscErrorCode check_file(MPI_Comm comm, const std::string& path, const std::string& flag,
                           PetscInt* length) {
     PetscFunctionBegin;

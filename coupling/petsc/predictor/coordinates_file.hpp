@@ -13,8 +13,8 @@ namespace surrogate::petsc {
 /// @param flag         the option that names the file, for messages
 /// @param solution     its points, one per block, determine the partition
 /// @param coordinates  created, owned by the caller: block size n_axis
-/// Errors: PETSC_ERR_FILE_OPEN, PETSC_ERR_FILE_UNEXPECTED (not a Vec, truncated, or of
-/// another length); the same on all ranks.
+/// Errors: PETSC_ERR_FILE_OPEN, PETSC_ERR_FILE_UNEXPECTED (not a Vec, truncated, or a wrong
+/// length); the same on all ranks.
 PetscErrorCode read_coordinates(const std::string& path, const std::string& flag, Vec solution,
                                 Vec* coordinates);
 

@@ -26,13 +26,13 @@ PetscErrorCode Counters::view(PetscViewer viewer, const char* norm) const {
     const auto of = [this](Refusal reason) {
         return static_cast<long long>(refused[static_cast<std::size_t>(reason)]);
     };
-    PetscCall(PetscViewerASCIIPrintf(viewer,
-                                     "asked %lld, used %lld, refused %lld (not better %lld, failed "
-                                     "%lld, not finite %lld, out of "
-                                     "range %lld)\n",
-                                     static_cast<long long>(asked), static_cast<long long>(used),
-                                     all, of(Refusal::not_better), of(Refusal::failed),
-                                     of(Refusal::not_finite), of(Refusal::out_of_range)));
+    PetscCall(PetscViewerASCIIPrintf(
+        viewer,
+        "asked %lld, used %lld, rejected %lld (not better %lld, failed "
+        "%lld, not finite %lld, out of "
+        "range %lld)\n",
+        static_cast<long long>(asked), static_cast<long long>(used), all, of(Refusal::not_better),
+        of(Refusal::failed), of(Refusal::not_finite), of(Refusal::out_of_range)));
     if (repeated > 0)
         PetscCall(PetscViewerASCIIPrintf(
             viewer, "repeated from the start, because the solve from the prediction failed: %lld\n",

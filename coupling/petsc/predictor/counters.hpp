@@ -10,7 +10,7 @@
 
 namespace surrogate::petsc {
 
-/// Why a prediction was not used.
+/// Reasons not to use a prediction.
 enum class Refusal { not_better, failed, not_finite, out_of_range };
 inline constexpr std::size_t n_refusal = 4;
 
@@ -18,19 +18,21 @@ inline constexpr std::size_t n_refusal = 4;
 struct Counters {
     int64_t asked = 0;
     int64_t used = 0;
-    int64_t repeated = 0;  ///< solves that failed from a prediction, repeated from the start
+    int64_t repeated =
+        0;  ///< solves that failed from a prediction and were repeated from the start
     std::array<int64_t, n_refusal> refused{};
-    PetscReal before = 0, after = 0;  ///< residual norms of the last prediction that was judged
+    PetscReal before = 0, after = 0;  ///< residual norms of the last prediction that was compared
     bool was_judged = false;
-    std::string last_failure;  ///< text of the last prediction that could not be made
+    std::string last_failure;  ///< text of the last prediction that failed
 
     void refuse(Refusal reason) { ++refused[static_cast<std::size_t>(reason)]; }
 
-    /// Keeps the norms of start and prediction, and says whether the prediction's is below `factor`
-    /// times that of the start. NaN and infinity are not.
+    /// Stores the norms of start and prediction. Returns true if the prediction's norm is below
+    /// `factor` times the norm of the start; false for NaN and infinity.
     bool judge(PetscReal start_norm, PetscReal prediction_norm, PetscReal factor);
 
-    /// Prints two to four lines of text. `norm` is what judge() compares: "|b - A x|".
+    /// Prints two to four lines of text. `norm` names the norm that judge() compares, such as "|b -
+    /// A x|".
     PetscErrorCode view(PetscViewer viewer, const char* norm) const;
 };
 

@@ -8,12 +8,12 @@
 
 namespace surrogate::petsc {
 
-/// The names of the components of a point in the DM's vectors: of a DMDA those of DMDASetFieldName,
-/// of a DMPlex the fields of its section, velocity.x, velocity.y, .. for one of several components.
-/// Empty for other DMs.
+/// Returns the names of the components of a point in the DM's vectors. For a DMDA they are set with
+/// DMDASetFieldName. For a DMPlex they are the fields of its section; a field with several
+/// components gives velocity.x, velocity.y, ... For other DMs the list is empty.
 PetscErrorCode component_names(DM dm, std::vector<std::string>* names);
 
-/// Says for a text: "p, velocity.x, velocity.y", or "none".
+/// Returns a text such as "p, velocity.x, velocity.y", or "none".
 std::string list_of(const std::vector<std::string>& names);
 
 }  // namespace surrogate::petsc

@@ -43,7 +43,7 @@ PetscErrorCode Fields::open(const surrogate_model* model, const Settings& settin
         };
         PetscCheck(std::ranges::any_of(in_, is_it) || std::ranges::any_of(out_, is_it),
                    PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG,
-                   "%s names '%s', which is no field of the model's card",
+                   "%s names '%s', which is not a field of the model's card",
                    settings.flag("fields").c_str(), name.c_str());
     }
     PetscFunctionReturn(0);
@@ -76,7 +76,7 @@ PetscErrorCode Fields::add_input(const std::string& name, const char* card_name)
     PetscCall(find_source(source, &vec, &component));
     PetscCheck(
         vec, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONGSTATE,
-        "the model wants the field '%s': no Vec '%s' is composed with the %s, its DM or its "
+        "the model needs the field '%s': no Vec '%s' is composed with the %s, its DM or its "
         "matrix, "
         "and the DM has neither a named vector nor a field of that name (fields: %s); "
         "PetscObjectCompose((PetscObject)%s, \"%s\", (PetscObject)vec), or %s %s=SOURCE with rhs, "
@@ -133,8 +133,8 @@ PetscErrorCode Fields::borrow_named(const char* name, Vec* vec) {
     PetscFunctionReturn(0);
 }
 
-/// velocity.y: the component of `velocity` that comes as late as the name does among the card's
-/// velocity.x, velocity.y, .. in alphabetical order.
+/// Finds velocity.y as a component of `velocity`. The component is the index of the name among
+/// velocity.x, velocity.y, .. of the card in alphabetical order.
 PetscErrorCode Fields::find_stem(const std::string& name, Vec* vec, PetscInt* component) {
     PetscFunctionBegin;
     const std::string stem(stem_of(name));
@@ -175,7 +175,7 @@ PetscErrorCode Fields::add_output(const char* card_name) {
     else
         PetscCheck(
             is_solution, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONGSTATE,
-            "the model predicts '%s', and '%s' is no field of the DM (fields: %s); name them "
+            "the model predicts '%s', and '%s' is not a field of the DM (fields: %s); name them "
             "(DMDASetFieldName), or %s %s=solution:COMPONENT",
             card_name, source.name.c_str(), list_of(components_).c_str(),
             settings_->flag("fields").c_str(), card_name);

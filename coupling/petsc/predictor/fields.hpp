@@ -11,15 +11,16 @@
 
 namespace surrogate::petsc {
 
-/// The Vecs of one prediction: where each field of the card is found in a problem.
-///   input   1. what -surrogate_fields says of it
+/// Finds the Vecs of one prediction. The fields of the card are searched in a problem in this
+/// order:
+///   input   1. the source in -surrogate_fields
 ///           2. "rhs" and "diagonal": the right-hand side, the diagonal of the matrix
 ///           3. a Vec composed under its name with the solver, the DM, the matrix
 ///           4. a named global vector of the DM
-///           5. the component of the solution that the DM gives its name: values of the start
+///           5. the component of the solution that has its name in the DM: values of the start
 ///           6. velocity.x, velocity.y, ..: components of a Vec `velocity` as in 3 and 4
-///   output  what -surrogate_fields says, the component of the solution of its name, or the one
-///           component of a solution that has no more
+///   output  the source in -surrogate_fields, the component of the solution with its name, or the
+///           component of a solution that has only one
 class Fields {
 public:
     Fields() = default;
@@ -27,12 +28,12 @@ public:
     Fields(const Fields&) = delete;
     Fields& operator=(const Fields&) = delete;
 
-    /// Finds all fields. Local but for diagonals; the names live as long as the model.
+    /// Finds all fields. Local, except for diagonals. The names live as long as the model.
     PetscErrorCode open(const surrogate_model* model, const Settings& settings,
                         const Problem& problem);
-    /// Gives back what was lent by the DM.
+    /// Returns the borrowed vectors to the DM.
     PetscErrorCode close();
-    /// Gives back its own memory too: for a problem of another size.
+    /// Also frees its own memory, before a problem of another size.
     PetscErrorCode reset();
 
     PetscErrorCode run(surrogate_plan* plan) const {
@@ -59,11 +60,11 @@ private:
     const surrogate_model* model_ = nullptr;
     const Settings* settings_ = nullptr;
     Problem problem_;
-    std::vector<std::string> components_;  // of the solution, as the DM names them
+    std::vector<std::string> components_;  // components of the solution, with the names of the DM
     std::vector<surrogate_vec_field> in_, out_;
     std::vector<Borrowed> borrowed_;  // named vectors of the DM
-    Vec diagonal_ = nullptr;          // owned, kept from solve to solve
-    bool has_diagonal_ = false;       // of this problem's matrix
+    Vec diagonal_ = nullptr;          // owned, reused in later solves
+    bool has_diagonal_ = false;       // of the matrix of this problem
 };
 
 }  // namespace surrogate::petsc

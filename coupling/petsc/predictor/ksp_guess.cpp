@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// KSPGuess type `surrogate`: a solve starts at the prediction if that lowers |b - A x|.
+// KSPGuess type `surrogate`: a solve starts at the prediction if that reduces |b - A x|.
 #include "ksp_guess.hpp"
 
 #include <petsc/private/kspimpl.h>
@@ -16,7 +16,7 @@ constexpr const char* norm_name = "|b - A x|";
 struct GuessData {
     Predictor predictor;
     Vec prediction = nullptr, residual = nullptr;
-    PetscBool from_zero = PETSC_TRUE;  // what the program has set, which PETSc overwrites
+    PetscBool from_zero = PETSC_TRUE;  // setting of the program, which PETSc overwrites
     bool is_solving = false;
 };
 
@@ -40,7 +40,7 @@ PetscErrorCode residual_norm(KSPGuess guess, Mat matrix, Vec rhs, Vec x, PetscRe
     PetscFunctionReturn(0);
 }
 
-/// Checks that the KSP starts from a guess and that the residual of the guess is known.
+/// Checks that the KSP uses an initial guess and that the residual of the guess is known.
 PetscErrorCode check_ksp(KSP ksp) {
     PetscFunctionBegin;
     PetscBool is_scaled = PETSC_FALSE, is_from_zero = PETSC_FALSE;
@@ -61,7 +61,7 @@ PetscErrorCode check_ksp(KSP ksp) {
     PetscFunctionReturn(0);
 }
 
-/// |b - A x| of the start: one product more if the program gives a start of its own.
+/// Computes |b - A x| of the start. Needs one more product if the program sets its own start.
 PetscErrorCode start_norm(KSPGuess guess, Mat matrix, Vec rhs, Vec x, PetscReal* norm) {
     PetscFunctionBegin;
     if (guess->ksp->guess_zero)
@@ -121,7 +121,7 @@ PetscErrorCode form_guess(KSPGuess guess, Vec rhs, Vec x) {
     PetscFunctionReturn(0);
 }
 
-/// After the solve: the next one starts from what the program has set, not from what this one did.
+/// Restores the setting of the program after the solve, for the next solve.
 PetscErrorCode restore_start(KSPGuess guess) {
     PetscFunctionBegin;
     GuessData& data = data_of(guess);

@@ -5,9 +5,9 @@
 
 namespace surrogate::petsc {
 
-/// Makes a KSPGuess one of type `surrogate`: for KSPGuessRegister. A solve costs one evaluation,
-/// one product with the matrix and two norms more; a second product if the program gives its own
-/// start.
+/// Creates a KSPGuess of type `surrogate`; passed to KSPGuessRegister. A solve costs one
+/// evaluation, one more product with the matrix and two norms, and a second product if the program
+/// sets its own start.
 PetscErrorCode create_ksp_guess(KSPGuess guess);
 
 }  // namespace surrogate::petsc

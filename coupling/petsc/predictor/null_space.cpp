@@ -28,7 +28,8 @@ private:
     MatNullSpace space_ = nullptr;
 };
 
-/// Makes the null space that DMCreateMatrix attaches: that of the first field that has one.
+/// Creates the null space that DMCreateMatrix attaches: the null space of the first field that has
+/// one.
 PetscErrorCode make_from_dm(DM dm, NullSpace* found) {
     PetscFunctionBegin;
     PetscInt n_field = 0;

@@ -9,13 +9,14 @@
 
 namespace surrogate::petsc {
 
-/// Removes the null space of the problem from the step that the prediction makes from the start.
-/// Krylov methods never change that part of a start and residuals do not show it, so it would
-/// stay in the solution. Collective.
+/// Removes the null space of the problem from the difference between prediction and start. Krylov
+/// methods do not change this component and residuals do not show it, so it would stay in the
+/// solution. Collective.
 /// @param prediction  overwritten with start + P (prediction - start), P the projection
-/// The null space is the first of: problem.null_space, which the solver takes from its matrix;
-/// the one that the DM gives matrices (DMSetNullSpaceConstructor); a MatNullSpace composed under
-/// the name "nullspace" with the solver, its DM or its matrix. Without one, nothing changes.
+/// The null space is the first of: problem.null_space, which the solver has from its matrix; the
+/// null space that the DM gives matrices (DMSetNullSpaceConstructor); a MatNullSpace composed under
+/// the name "nullspace" with the solver, its DM or its matrix. Without a null space the prediction
+/// is unchanged.
 PetscErrorCode remove_null_space(const Problem& problem, Vec prediction);
 
 }  // namespace surrogate::petsc

@@ -9,7 +9,7 @@ namespace surrogate::petsc {
 
 namespace {
 
-/// A refusal counts as what the status of its run says.
+/// Returns the counter of an error, by the status of the run.
 Refusal refusal_of(PetscErrorCode error) {
     switch (error) {
         case PETSC_ERR_FP: return Refusal::not_finite;
@@ -18,8 +18,8 @@ Refusal refusal_of(PetscErrorCode error) {
     }
 }
 
-/// Raises the error of a failed MPI call. A solver that goes on without the surrogate would wait
-/// for ranks that wait in that call.
+/// Raises the error of a failed MPI call. A solver that continues without the surrogate could
+/// deadlock with ranks that wait in the call.
 PetscErrorCode require_communication(const AttemptResult& outcome) {
     PetscFunctionBegin;
     PetscCheck(outcome.error != PETSC_ERR_MPI, PETSC_COMM_SELF, outcome.error, "%s",
@@ -64,8 +64,8 @@ PetscErrorCode Predictor::predict(const Problem& problem, const AttemptResult& u
     PetscFunctionReturn(0);
 }
 
-/// Model, plan and Vecs. The steps are collective and fail on all ranks together; what a rank finds
-/// by itself is agreed on at the end.
+/// Prepares model, plan and Vecs. The steps are collective and fail on all ranks together; errors
+/// of one rank are exchanged at the end.
 AttemptResult Predictor::prepare(const Problem& problem) {
     const AttemptResult opened =
         attempt([&] { return model_ ? PetscErrorCode(0) : open_model(problem); });
@@ -87,7 +87,7 @@ PetscErrorCode Predictor::open_model(const Problem& problem) {
     PetscFunctionReturn(0);
 }
 
-/// A new plan at the first call, and when the unknowns of any rank have moved.
+/// Creates a new plan at the first call, and after the unknowns of any rank have moved.
 PetscErrorCode Predictor::follow_unknowns(const Problem& problem) {
     PetscFunctionBegin;
     DomainStamp now;
@@ -140,7 +140,7 @@ PetscErrorCode Predictor::run(const Problem& problem, bool* is_made) {
         counters_.refuse(refusal_of(made.error));
         counters_.last_failure = made.text;
         PetscCall(
-            PetscInfo(problem.solver, "surrogate: prediction refused: %s\n", made.text.c_str()));
+            PetscInfo(problem.solver, "surrogate: prediction failed: %s\n", made.text.c_str()));
         PetscFunctionReturn(0);
     }
     PetscCall(remove_null_space(problem, problem.solution));

@@ -10,8 +10,9 @@
 
 namespace surrogate::petsc {
 
-/// A model planned on the unknowns of a solver, with the options under the solver's prefix: what
-/// the KSPGuess and the SNES of type `surrogate` have in common. The solver judges the predictions.
+/// Predicts the unknowns of a solver with a model, with the options under the solver's prefix.
+/// Common part of the KSPGuess and the SNES of type `surrogate`. The solver compares the
+/// predictions with its start.
 class Predictor {
 public:
     Predictor() = default;
@@ -21,14 +22,16 @@ public:
 
     PetscErrorCode read_settings(PetscObject solver);
 
-    /// Puts the prediction into problem.solution, which holds the start; components that the model
-    /// does not predict keep it. Collective, and the same on all ranks.
-    ///   is_made   false: the solution is not to be used, and the counters say why
-    /// A surrogate that cannot be used (`unfit` of the solver, no model file, fields that are not
-    /// found, ..) is an error, or with -surrogate_optional the last time that it is tried.
+    /// Writes the prediction to problem.solution, which must hold the start; components that the
+    /// model does not predict stay unchanged. Collective; the result is the same on all ranks.
+    ///   is_made   false: the solution must not be used, and the counters have the reason
+    /// A surrogate that cannot be used (`unfit` of the solver, no model file, missing fields, ..)
+    /// is an error. With -surrogate_optional it is not an error, and later calls do not use the
+    /// surrogate.
     PetscErrorCode predict(const Problem& problem, const AttemptResult& unfit, bool* is_made);
 
-    /// Returns whether to use a prediction, by its norm and the initial guess's; counts it.
+    /// Returns true if the prediction is used, by its norm and the norm of the initial guess, and
+    /// counts it.
     bool judge(PetscReal start_norm, PetscReal prediction_norm) {
         return counters_.judge(start_norm, prediction_norm, settings_.factor);
     }
@@ -36,12 +39,13 @@ public:
     /// Counts a solve that failed from a prediction and was repeated from the start.
     void count_repeated() { ++counters_.repeated; }
 
-    /// Forgets the plan, for unknowns in another place or of another number.
+    /// Destroys the plan, for unknowns with other coordinates or another number.
     PetscErrorCode forget();
 
-    /// Prints the plan and the counters to an ASCII viewer. `norm`: what the solver compares.
+    /// Prints the plan and the counters to an ASCII viewer. `norm` names the norm that the solver
+    /// compares.
     PetscErrorCode view(PetscViewer viewer, const char* norm) const;
-    /// The same on standard output, with -surrogate_view.
+    /// Prints the same text to standard output if -surrogate_view is set.
     PetscErrorCode view_at_end(MPI_Comm comm, const char* norm) const;
 
 private:

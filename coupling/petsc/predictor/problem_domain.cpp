@@ -35,8 +35,8 @@ PetscErrorCode create_from_file(surrogate_context* context, const Problem& probl
     PetscFunctionReturn(0);
 }
 
-/// The first and the last point of an axis. Unknowns lie on both ends of the box, of a periodic
-/// axis on the first only; at the centres of cells half a cell further in.
+/// The first and the last point of an axis. Unknowns are on both ends of the box, or on the first
+/// end only for a periodic axis. Unknowns at cell centers are half a cell inside.
 struct Axis {
     PetscReal first, last;
 };
@@ -66,9 +66,9 @@ PetscErrorCode set_box(DM dm, const Settings& settings) {
     PetscFunctionReturn(0);
 }
 
-/// Makes the domain on a copy of the DMDA, so that the program's own keeps its coordinates or stays
-/// without any. PETSc hands coordinates on to the copy, and DMDASetUniformCoordinates recurses
-/// without end on a DMDA that has them.
+/// Creates the domain on a copy of the DMDA, so that the program's DMDA does not change. PETSc
+/// copies coordinates to the copy, and DMDASetUniformCoordinates recurses endlessly on a DMDA that
+/// has coordinates.
 PetscErrorCode create_from_box(surrogate_context* context, DM dm, const Settings& settings,
                                surrogate_domain** domain) {
     PetscFunctionBegin;
@@ -82,14 +82,15 @@ PetscErrorCode create_from_box(surrogate_context* context, DM dm, const Settings
     PetscFunctionReturn(0);
 }
 
-/// A DMDA without coordinates, for which the box is the remedy that needs no change of the program.
+/// Raises an error for a DMDA without coordinates. Its remedy is the box, which needs no change of
+/// the program.
 PetscErrorCode check_coordinates(DM dm, bool is_da, const Settings& settings) {
     PetscFunctionBegin;
     Vec coordinates = nullptr;  // borrowed
     PetscCall(DMGetCoordinates(dm, &coordinates));
     PetscCheck(coordinates || !is_da, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONGSTATE,
                "the DMDA has no coordinates; %s x0,x1,y0,y1,.. gives them (with %s if unknowns are "
-               "at the centres of cells), or DMDASetUniformCoordinates",
+               "at cell centers), or DMDASetUniformCoordinates",
                settings.flag("box").c_str(), settings.flag("cell_centers").c_str());
     PetscFunctionReturn(0);
 }

@@ -8,9 +8,9 @@
 
 namespace surrogate::petsc {
 
-/// Creates the domain of a problem's points, in the order of its vectors. Their coordinates are the
-/// first of: a Vec composed under the name "coordinates" (block size: the number of axes); the file
-/// of the options; the box of the options, for a DMDA; the DM's coordinates. Collective.
+/// Creates the domain of a problem's points, in the order of its vectors. The coordinates are the
+/// first of: a Vec composed under the name "coordinates" (its block size is the number of axes);
+/// the file of the options; the box of the options, for a DMDA; the DM's coordinates. Collective.
 PetscErrorCode create_problem_domain(surrogate_context* context, const Problem& problem,
                                      const Settings& settings, surrogate_domain** domain);
 

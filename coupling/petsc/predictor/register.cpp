@@ -10,7 +10,7 @@
 
 namespace {
 
-/// Finds the size of a type of the running PETSc, 0 if PETSc does not know the name.
+/// Returns the size of a type of the running PETSc, 0 if PETSc does not have the name.
 PetscErrorCode size_of(const char* name, std::size_t* n_byte) {
     PetscFunctionBegin;
     PetscDataType type = PETSC_DATATYPE_UNKNOWN;
@@ -21,9 +21,9 @@ PetscErrorCode size_of(const char* name, std::size_t* n_byte) {
     PetscFunctionReturn(0);
 }
 
-/// Compares the types of the running PETSc with those of the PETSc that the library was built with.
-/// Packages of one version differ in them, and their libraries have the same functions. Must
-/// precede all calls that pass a PetscInt, PetscReal or PetscScalar.
+/// Compares the types of the running PETSc with the types of the PETSc at build time. Packages of
+/// one version can differ in them although their libraries have the same functions. Must be called
+/// before all calls that pass a PetscInt, PetscReal or PetscScalar.
 PetscErrorCode check_types() {
     PetscFunctionBegin;
     std::size_t scalar = 0, real = 0, integer = 0;
@@ -41,7 +41,8 @@ PetscErrorCode check_types() {
     PetscFunctionReturn(0);
 }
 
-/// Compares versions: the types look into structs of PETSc that any minor version may change.
+/// Compares versions, because the solver types use structs of PETSc that any minor version may
+/// change.
 PetscErrorCode check_version() {
     PetscFunctionBegin;
     PetscInt major = 0, minor = 0;

@@ -13,7 +13,7 @@ namespace surrogate::petsc {
 
 namespace {
 
-/// "rhs" or "velocity:1".
+/// Parses "rhs" or "velocity:1".
 bool parse_source(std::string_view text, Source* source) {
     const std::size_t colon = text.rfind(':');
     source->name = text.substr(0, colon);
@@ -23,7 +23,7 @@ bool parse_source(std::string_view text, Source* source) {
     return error == std::errc() && stop == end && source->component >= 0 && !source->name.empty();
 }
 
-/// "name=source" into the table.
+/// Adds "name=source" to the table.
 PetscErrorCode add_source(const Settings& settings, std::string_view item,
                           std::map<std::string, Source, std::less<>>* table) {
     PetscFunctionBegin;
@@ -88,8 +88,8 @@ private:
     char **names_ = nullptr, **values_ = nullptr;
 };
 
-/// Checks that every option under the solver's prefix that begins with surrogate_ exists. Call
-/// after the own options have been read.
+/// Checks that every option under the solver's prefix that begins with surrogate_ exists. Must be
+/// called after the known options were read.
 PetscErrorCode check_names(const Settings& settings) {
     PetscFunctionBegin;
     UnreadOptions unread;
@@ -137,15 +137,15 @@ PetscErrorCode Settings::read(MPI_Comm comm, const char* solver_prefix) {
                                  "PETSc binary Vec of the points' coordinates, in global order",
                                  nullptr, "", coordinates.data(), coordinates.size(), nullptr));
     PetscCall(PetscOptionsBool("-surrogate_cell_centers",
-                               "unknowns are at the centres of the box's cells", nullptr, centers,
+                               "unknowns are at the centers of the box's cells", nullptr, centers,
                                &centers, nullptr));
     PetscCall(PetscOptionsReal("-surrogate_factor",
-                               "use predictions whose norm is below this times that of the start",
+                               "use predictions with a norm below this times the start's norm",
                                nullptr, factor, &factor, nullptr));
     PetscCall(PetscOptionsBool("-surrogate_optional",
-                               "go on without a surrogate that cannot be used", nullptr, optional,
-                               &optional, nullptr));
-    PetscCall(PetscOptionsBool("-surrogate_view", "print at the end what became of predictions",
+                               "continue without the surrogate if it cannot be used", nullptr,
+                               optional, &optional, nullptr));
+    PetscCall(PetscOptionsBool("-surrogate_view", "print the counters of predictions at the end",
                                nullptr, viewed, &viewed, nullptr));
     PetscOptionsEnd();
     if (!has_box) n_box = 0;

@@ -12,7 +12,7 @@ namespace surrogate::petsc {
 /// Source of a card field, as -surrogate_fields names it: a name and a component.
 struct Source {
     std::string name;
-    PetscInt component = -1;  ///< -1: not said
+    PetscInt component = -1;  ///< -1: not given
 };
 
 /// The options of a predictor in PETSc's database, under the solver's prefix.
@@ -29,10 +29,10 @@ struct Settings {
     bool is_optional = false;  ///< -surrogate_optional
     bool is_viewed = false;    ///< -surrogate_view
 
-    /// Reads them; -help lists them. Collective.
+    /// Reads the options; -help lists them. Collective.
     PetscErrorCode read(MPI_Comm comm, const char* solver_prefix);
 
-    /// "-<prefix>surrogate_model" for "model".
+    /// Returns "-<prefix>surrogate_model" for "model".
     std::string flag(const char* key) const { return "-" + prefix + "surrogate_" + key; }
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// SNES type `surrogate`: one step to the prediction if that lowers |F|, and the solve from there if
-// the SNES has a solver behind it (its nonlinear preconditioner).
+// SNES type `surrogate`: a step to the prediction if that reduces |F|, then a solve from there if
+// the SNES has a nonlinear preconditioner.
 #include "snes.hpp"
 
 #include <petsc/private/snesimpl.h>
@@ -20,7 +20,7 @@ Predictor& predictor_of(SNES snes) {
     return *static_cast<Predictor*>(snes->data);
 }
 
-/// The work vectors of SNESSetWorkVecs.
+/// Returns a work vector of SNESSetWorkVecs.
 Vec prediction_of(SNES snes) {
     return snes->work[0];
 }
@@ -45,7 +45,7 @@ PetscErrorCode predict(SNES snes, bool* is_made) {
     PetscFunctionReturn(0);
 }
 
-/// Goes to the prediction if its |F| is smaller than *norm, which is then the new one.
+/// Steps to the prediction if its |F| is smaller than *norm, and sets *norm to it.
 PetscErrorCode step(SNES snes, PetscReal* norm, bool* is_used) {
     PetscFunctionBegin;
     bool is_made = false;
@@ -65,7 +65,7 @@ PetscErrorCode step(SNES snes, PetscReal* norm, bool* is_used) {
         PetscCall(VecCopy(function_of_prediction(snes), snes->vec_func));
         *norm = after;
     }
-    snes->domainerror = PETSC_FALSE;  // it was one of a prediction that was refused
+    snes->domainerror = PETSC_FALSE;  // the domain error belonged to a rejected prediction
     PetscFunctionReturn(0);
 }
 
@@ -78,7 +78,8 @@ PetscErrorCode record(SNES snes, PetscInt iteration, PetscReal norm) {
     PetscFunctionReturn(0);
 }
 
-/// Solves once from vec_sol with the solver behind, whose result becomes that of the SNES.
+/// Solves once from vec_sol with the nonlinear preconditioner, whose result becomes the result of
+/// the SNES.
 /// @param start_norm  |F| of the original start: the relative tolerance refers to it, not to the
 ///                    smaller |F| of a prediction; 0 if vec_sol is the start
 PetscErrorCode solve_behind(SNES snes, PetscReal start_norm) {
@@ -104,7 +105,7 @@ PetscErrorCode solve_behind(SNES snes, PetscReal start_norm) {
 /// @param start_norm  |F| of the start
 PetscErrorCode go_on(SNES snes, bool is_from_prediction, PetscReal start_norm) {
     PetscFunctionBegin;
-    snes->iter = is_from_prediction ? 1 : 0;  // a refused prediction is no step
+    snes->iter = is_from_prediction ? 1 : 0;  // a rejected prediction is not a step
     PetscCall(solve_behind(snes, is_from_prediction ? start_norm : 0));
     if (snes->reason < 0 && is_from_prediction) {
         predictor_of(snes).count_repeated();
@@ -115,7 +116,7 @@ PetscErrorCode go_on(SNES snes, bool is_from_prediction, PetscReal start_norm) {
     }
     PetscCall(SNESComputeFunction(snes, snes->vec_sol, snes->vec_func));
     PetscCall(VecNorm(snes->vec_func, NORM_2, &snes->norm));
-    snes->domainerror = PETSC_FALSE;  // the solver behind has reported it
+    snes->domainerror = PETSC_FALSE;  // the nonlinear preconditioner has reported it
     PetscFunctionReturn(0);
 }
 
@@ -136,7 +137,7 @@ PetscErrorCode solve(SNES snes) {
     const PetscReal start_norm = norm;
     PetscCall(step(snes, &norm, &is_used));
     PetscCall(record(snes, 1, norm));
-    // Norms of 0: a prediction that is not used is no convergence by a small step.
+    // Norms of 0, so that an unused prediction does not count as convergence by a small step.
     PetscUseTypeMethod(snes, converged, 1, 0, 0, norm, &snes->reason, snes->cnvP);
     if (!snes->reason && snes->npc) {
         PetscCall(go_on(snes, is_used, start_norm));
@@ -154,8 +155,8 @@ PetscErrorCode snes_set_up(SNES snes) {
     PetscFunctionBegin;
     PetscCall(SNESSetWorkVecs(snes, 3));
     if (!snes->npc) PetscFunctionReturn(0);
-    // PETSc lets a nonlinear preconditioner make one step; this one solves with our tolerances, or
-    // with those under its own prefix.
+    // PETSc sets a nonlinear preconditioner to one step. Here it solves with the tolerances of the
+    // SNES, or with tolerances under its own prefix.
     PetscCall(SNESSetTolerances(snes->npc, snes->abstol, snes->rtol, snes->stol, snes->max_its,
                                 snes->max_funcs));
     PetscCall(SNESSetNormSchedule(snes->npc, SNES_NORM_ALWAYS));

@@ -5,11 +5,12 @@
 
 namespace surrogate::petsc {
 
-/// Makes a SNES one of type `surrogate`: for SNESRegister. A solve goes to the prediction if that
-/// lowers |F|, else it stays. With a nonlinear preconditioner (SNESGetNPC, -npc_snes_type) that one
-/// solves from there, with the tolerances of the SNES; if it fails from a prediction it solves once
-/// more from the start. Without one the solve ends after the step, for the first of a composite. A
-/// step costs one evaluation of the model and two of the function.
+/// Creates a SNES of type `surrogate`; passed to SNESRegister. A solve steps to the prediction if
+/// that reduces |F|, and otherwise keeps the start. With a nonlinear preconditioner (SNESGetNPC,
+/// -npc_snes_type), the preconditioner solves from there with the tolerances of the SNES; if it
+/// fails from a prediction, it solves once more from the start. Without it the solve ends after the
+/// step, for use as the first part of a composite. A step costs one evaluation of the model and two
+/// of the function.
 PetscErrorCode create_snes(SNES snes);
 
 }  // namespace surrogate::petsc

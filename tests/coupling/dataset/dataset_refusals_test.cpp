@@ -53,7 +53,7 @@ TEST_F(DatasetRefusals, OfNumbersThatAreNotFiniteNameTheirPlace) {
         if (is_last() && !h.empty()) h[0] = -1e39;
         set.write("height", 18, column(h.data(), std::ssize(h)));
     });
-    expect(SURROGATE_NOT_FINITE, "which no single precision number holds", large);
+    expect(SURROGATE_NOT_FINITE, "which exceeds the range of single precision", large);
     EXPECT_EQ(refusal([&] { set.finish(); }).status, SURROGATE_SUCCESS);  // all are there before
 }
 
@@ -98,7 +98,7 @@ TEST_F(DatasetRefusals, OfRanksThatDescribeDifferentFiles) {
         if (is_last()) set.set("source", "another one");
         set.begin();
     });
-    expect(SURROGATE_INVALID_ARGUMENT, "in another way than rank 0", found);
+    expect(SURROGATE_INVALID_ARGUMENT, "is described differently on this rank and rank 0", found);
     EXPECT_TRUE(folder_.names().empty());
 }
 
@@ -132,10 +132,9 @@ TEST_F(DatasetRefusals, OfDescriptionsThatCannotBe) {
     says(SURROGATE_SHAPE, "has 0 positions", [&] { set.add_axis("y", 0); });
     says(SURROGATE_INVALID_ARGUMENT, "set by the library", [&] { set.set("Conventions", "mine"); });
     says(SURROGATE_UNKNOWN_NAME, "(axes: sample, x)", [&] { set.add("p", {"sample", "y"}, "Pa"); });
-    says(SURROGATE_INVALID_ARGUMENT, "this axis alone", [&] {
-        set.add("x", {"sample", "x"}, "m");
-    });
-    says(SURROGATE_INVALID_ARGUMENT, "and another axis", [&] { set.add("x", {"sample"}, "m"); });
+    says(SURROGATE_INVALID_ARGUMENT, "this axis only", [&] { set.add("x", {"sample", "x"}, "m"); });
+    says(SURROGATE_INVALID_ARGUMENT, "but is defined over axis",
+         [&] { set.add("x", {"sample"}, "m"); });
     says(SURROGATE_SHAPE, "1 to 8", [&] { set.add("p", {}, "m"); });
     says(SURROGATE_INVALID_ARGUMENT, "expected X, Y or Z",
          [&] { set.add("p", {"x"}, "m", nullptr, SURROGATE_FLOAT64, "T"); });

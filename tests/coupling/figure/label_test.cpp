@@ -246,7 +246,7 @@ TEST(VtkLabel, RefusesWhatCannotBeSaid) {
     label.title = "\x1b[2J";
     refuse("", "labels[0].title");
     label.frame = 3;
-    refuse("", "labels[0].frame is 3; it can be 0 to 2");
+    refuse("", "labels[0].frame is 3, expected 0 to 2");
     label.nan = -1;
     refuse("", "labels[0].nan is -1");
     label.is_log10 = 2;

@@ -76,9 +76,9 @@ std::vector<HostileMesh> cell_meshes() {
             [](VtuText& mesh) { mesh.offsets = "6"; }),
         vtu("TypesShort", {"array 'types' is shorter than its 2 values"},
             [](VtuText& mesh) { mesh.types = "5"; }),
-        vtu("TypeUnknown", {"cell 1 has the type 200, which VTK does not know"},
+        vtu("TypeUnknown", {"cell 1 has the type 200, which VTK does not support"},
             [](VtuText& mesh) { mesh.types = "5 200"; }),
-        vtu("TypeWithoutAClass", {"cell 0 has the type 51, which VTK does not know"},
+        vtu("TypeWithoutAClass", {"cell 0 has the type 51, which VTK does not support"},
             [](VtuText& mesh) { mesh.types = "51 5"; }),
         vtu("HexahedronOfThreeCorners", {"cell 0 has the type 12 of 8 corners and names 3 points"},
             [](VtuText& mesh) { mesh.types = "12 5"; }),
@@ -92,7 +92,7 @@ std::vector<HostileMesh> cell_meshes() {
                     R"(<DataArray type="Float64" Name="HigherOrderDegrees" NumberOfComponents="3">)"
                     "1 1 1 1e9 1e9 1e9</DataArray>";
             }),
-        vtu("HigherOrderDegreesOfTwoComponents", {"HigherOrderDegrees has not 3 components"},
+        vtu("HigherOrderDegreesOfTwoComponents", {"HigherOrderDegrees does not have 3 components"},
             [](VtuText& mesh) {
                 mesh.types = "5 72";
                 mesh.cell_mobility +=

@@ -90,8 +90,9 @@ std::vector<HostileMesh> array_meshes() {
         array("TypeOfArrayMissing", "", {"array 'q' has the type ''"}),
         array("FieldShort", R"(type="Float64" NumberOfComponents="2")",
               {"array 'q' is shorter than its 8 values"}),
-        array("StringsShort", R"(type="String")", {"array 'q' holds 0 strings; 4 to 4 are wanted"}),
-        vtu("MoreStringsThanPoints", {"array 'q' holds 9 strings; 4 to 4 are wanted"},
+        array("StringsShort", R"(type="String")",
+              {"array 'q' holds 0 strings; 4 to 4 are expected"}),
+        vtu("MoreStringsThanPoints", {"array 'q' holds 9 strings; 4 to 4 are expected"},
             [](VtuText& mesh) {
                 mesh.mobility +=
                     R"(<Array Name="q" type="String">)" + repeated("65 0 ", 9) + "</Array>";
@@ -101,7 +102,7 @@ std::vector<HostileMesh> array_meshes() {
                 mesh.mobility = "";
                 mesh.cell_mobility = R"(<DataArray type="Float64" Name="mobility">4</DataArray>)";
             }),
-        vtu("PointsOfOneComponent", {"its points have 1 components; 3 are needed"},
+        vtu("PointsOfOneComponent", {"its points have 1 components, expected 3"},
             [](VtuText& mesh) { mesh.points_attributes = R"(type="Float64")"; }),
         vtu("PointsOfStrings", {"its points have the type String"},
             [](VtuText& mesh) {

@@ -133,7 +133,7 @@ TEST(HostileMesh, CellsOfTooFewPointsHaveNoCenter) {
             ADD_FAILURE() << file.second;
         } catch (const vtk::Error& error) {
             EXPECT_EQ(error.status(), SURROGATE_NOT_SUPPORTED);
-            EXPECT_NE(std::string(error.what()).find("hence no centre"), std::string::npos);
+            EXPECT_NE(std::string(error.what()).find("hence no center"), std::string::npos);
         }
     }
 }

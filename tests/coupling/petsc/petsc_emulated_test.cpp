@@ -118,7 +118,7 @@ TEST_F(PetscEmulated, MemoryOfOtherDevicesIsRefusedAndNobodyWaits) {
         const PetscErrorCode error = run(plan, in, out);
         EXPECT_EQ(error, is_culprit ? PETSC_ERR_SUP : PETSC_ERR_FP) << petsc_text(error);
         if (is_culprit) {
-            EXPECT_NE(petsc_text(error).find("mobility: the Vec lies in HIP memory"),
+            EXPECT_NE(petsc_text(error).find("mobility: the Vec is in HIP memory"),
                       std::string::npos)
                 << petsc_text(error);
         }

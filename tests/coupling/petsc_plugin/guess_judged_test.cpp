@@ -17,7 +17,7 @@ TEST_F(JudgedGuess, BadPredictionIsRefusedAndTheHistoryIsThatOfZero) {
     DarcyKsp darcy;
     darcy.compose(PetscObject(darcy.ksp), "mobility");
     EXPECT_EQ(darcy.solve(), expected);
-    EXPECT_HAS(darcy.view(), "used 0, refused 1 (not better 1, failed 0");
+    EXPECT_HAS(darcy.view(), "used 0, rejected 1 (not better 1, failed 0");
 }
 
 TEST_F(JudgedGuess, FactorAsksForMoreThanALittleLess) {
@@ -26,7 +26,7 @@ TEST_F(JudgedGuess, FactorAsksForMoreThanALittleLess) {
     DarcyKsp darcy;  // the prediction lowers |b - A x| by less than half
     darcy.compose(PetscObject(darcy.ksp), "mobility");
     EXPECT_EQ(darcy.solve(), expected);
-    EXPECT_HAS(darcy.view(), "used 0, refused 1 (not better 1");
+    EXPECT_HAS(darcy.view(), "used 0, rejected 1 (not better 1");
 }
 
 TEST_F(JudgedGuess, RefusalLeavesTheProgramsOwnStart) {
@@ -44,7 +44,7 @@ TEST_F(JudgedGuess, RefusalLeavesTheProgramsOwnStart) {
     darcy.compose(PetscObject(darcy.ksp), "mobility");
     EXPECT_EQ(solve_from_half(darcy), expected);
     EXPECT_NE(expected, from_zero) << "the start makes no difference, so this test shows nothing";
-    EXPECT_HAS(darcy.view(), "used 0, refused 1");
+    EXPECT_HAS(darcy.view(), "used 0, rejected 1");
 }
 
 TEST_F(JudgedGuess, PredictionMustBeatTheProgramsOwnStart) {
@@ -54,7 +54,7 @@ TEST_F(JudgedGuess, PredictionMustBeatTheProgramsOwnStart) {
     darcy.solve();
     PETSC_OK(KSPSetInitialGuessNonzero(darcy.ksp, PETSC_TRUE));
     EXPECT_LE(n_iteration(darcy.solve()), 1u);  // from the solution itself
-    EXPECT_HAS(darcy.view(), "asked 2, used 1, refused 1 (not better 1");
+    EXPECT_HAS(darcy.view(), "asked 2, used 1, rejected 1 (not better 1");
 }
 
 TEST_F(JudgedGuess, EverySolveStartsAsTheProgramSays) {
@@ -115,7 +115,7 @@ TEST_F(JudgedGuess, NanOfOneRankIsRefusedOnAll) {
         PETSC_OK(VecRestoreArray(darcy.mobility, &values));
     }
     EXPECT_EQ(darcy.solve(), expected);
-    EXPECT_HAS(darcy.view(), "used 0, refused 1 (not better 0, failed 0, not finite 1");
+    EXPECT_HAS(darcy.view(), "used 0, rejected 1 (not better 0, failed 0, not finite 1");
     EXPECT_HAS(darcy.view(), "input 'mobility' is nan at point with id 0");
     // The next good one is used again.
     darcy.set_blob(0.4);

@@ -27,7 +27,7 @@ TEST_F(KspGuess, GoodPredictionLowersIterationsAndKeepsTheSolution) {
     EXPECT_LT(history.front(), from_zero.front());
     EXPECT_LT(n_iteration(history), n_iteration(from_zero));
     EXPECT_LT(distance(helped.x, plain.x), 1e-5);
-    EXPECT_HAS(helped.view(), "asked 1, used 1, refused 0");
+    EXPECT_HAS(helped.view(), "asked 1, used 1, rejected 0");
 }
 
 TEST_F(KspGuess, CoefficientMayBeComposedWithKspMatrixOrDmOrBeANamedVector) {
@@ -237,7 +237,7 @@ TEST_F(KspGuess, VecThatOneRankLacksIsAnErrorOnAll) {
     if (world_rank() != 1) darcy.compose(PetscObject(darcy.ksp), "mobility");
     const PetscErrorCode error = KSPSolve(darcy.ksp, darcy.rhs, darcy.x);
     EXPECT_EQ(error, PETSC_ERR_ARG_WRONG);
-    EXPECT_HAS(petsc_text(error), "rank 1: the model wants the field 'mobility'");
+    EXPECT_HAS(petsc_text(error), "rank 1: the model needs the field 'mobility'");
     darcy.compose(PetscObject(darcy.ksp), "mobility");
     darcy.solve();
     EXPECT_HAS(darcy.view(), "asked 2, used 1");

@@ -60,7 +60,7 @@ TEST_P(Refusal, OptionalSurrogateLeavesTheSolveAsItIs) {
     DarcyKsp darcy(GetParam().has_coordinates, GetParam().has_dm);
     EXPECT_EQ(darcy.solve(), expected);
     const std::string view = darcy.view();
-    EXPECT_NE(view.find("asked 1, used 0, refused 1 (not better 0, failed 1"), std::string::npos)
+    EXPECT_NE(view.find("asked 1, used 0, rejected 1 (not better 0, failed 1"), std::string::npos)
         << view;
     EXPECT_NE(view.find(GetParam().parts.front()), std::string::npos) << view;
 }
@@ -98,7 +98,7 @@ INSTANTIATE_TEST_SUITE_P(
                 true,
                 true,
                 PETSC_ERR_ARG_WRONG,
-                {"'viscosity', which is no field of the model's card"}},
+                {"'viscosity', which is not a field of the model's card"}},
         Refused{"ComponentThatTheVecLacks",
                 {{"-surrogate_fields", "mobility=rhs:3"}},
                 true,

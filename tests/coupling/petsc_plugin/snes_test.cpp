@@ -141,7 +141,7 @@ TEST_F(SnesType, GoodPredictionIsTheSolutionInOneStep) {
     EXPECT_NEAR(problem.range(0).first, 2, 1e-6);
     EXPECT_NEAR(problem.range(1).second, 3, 1e-6);
     EXPECT_EQ(problem.n_function(), 2);
-    EXPECT_HAS(problem.view(), "asked 1, used 1, refused 0");
+    EXPECT_HAS(problem.view(), "asked 1, used 1, rejected 0");
 }
 
 TEST_F(SnesType, BadPredictionLeavesTheStartAndSaysThatItHasNotConverged) {
@@ -153,7 +153,7 @@ TEST_F(SnesType, BadPredictionLeavesTheStartAndSaysThatItHasNotConverged) {
         EXPECT_EQ(problem.range(component).first, 10);
         EXPECT_EQ(problem.range(component).second, 10);
     }
-    EXPECT_HAS(problem.view(), "used 0, refused 1 (not better 1");
+    EXPECT_HAS(problem.view(), "used 0, rejected 1 (not better 1");
 }
 
 TEST_F(SnesType, FirstOfACompositeSavesNewtonSteps) {
@@ -211,7 +211,7 @@ TEST_F(SnesType, SolverBehindSolvesFromThePrediction) {
     PetscInt n_step = 0;
     PETSC_OK(SNESGetIterationNumber(problem.snes, &n_step));
     EXPECT_LE(n_step, 5) << "the prediction and Newton's steps";
-    EXPECT_HAS(problem.view(), "asked 1, used 1, refused 0");
+    EXPECT_HAS(problem.view(), "asked 1, used 1, rejected 0");
     EXPECT_EQ(problem.view().find("repeated"), std::string::npos) << problem.view();
 }
 
@@ -255,7 +255,7 @@ TEST_F(SnesType, SolverBehindStartsAtTheStartIfThePredictionIsRefused) {
     PETSC_OK(SNESGetIterationNumber(problem.snes, &n_step));
     EXPECT_EQ(n_step, n_alone);
     EXPECT_NEAR(problem.range(0).second, 2, 1e-8);
-    EXPECT_HAS(problem.view(), "used 0, refused 1 (not better 1");
+    EXPECT_HAS(problem.view(), "used 0, rejected 1 (not better 1");
 }
 
 /// F(x) = A x, for a SNES with the matrix of a KSP.
@@ -336,7 +336,7 @@ TEST_F(SnesType, FieldThatTheDmLacks) {
         Cubes problem;
         const PetscErrorCode error = SNESSolve(problem.snes, nullptr, problem.x);
         EXPECT_EQ(error, PETSC_ERR_ARG_WRONG);
-        EXPECT_HAS(petsc_text(error), "'w' is no field of the DM (fields: u, v)");
+        EXPECT_HAS(petsc_text(error), "'w' is not a field of the DM (fields: u, v)");
     }
     all["-surrogate_fields"] = "w=v";
     const OptionScope options(all);

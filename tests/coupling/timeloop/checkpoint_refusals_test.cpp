@@ -265,7 +265,8 @@ TEST_F(CheckpointRefusals, OfRanksThatAskForDifferentThings) {
     if (rank_of(world) == 1) loop_.snapshot.fields[0].name = "depth";
     const Answer found = loop_.save(path_);
     EXPECT_EQ(found.status, SURROGATE_INVALID_ARGUMENT);
-    EXPECT_TRUE(found.text.starts_with("rank 1: this rank gives the checkpoint another path"))
+    EXPECT_TRUE(found.text.starts_with(
+        "rank 1: path, fields or integrals of the checkpoint on this rank differ"))
         << found;
     EXPECT_EQ(folder_.names(), std::vector<std::string>{});
 }

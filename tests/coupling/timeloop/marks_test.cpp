@@ -113,7 +113,7 @@ TEST(TimeLoopMarks, AreNeededToRewindAndEndWhereFieldsAreBound) {
     c.loop.bind_state("extra", column(extra.data(), c.own.n()));
     const Answer since = answer(surrogate_timeloop_rollback(c.loop.get()));
     EXPECT_EQ(since.status, SURROGATE_INVALID_ARGUMENT);
-    EXPECT_TRUE(since.says("mark again")) << since;
+    EXPECT_TRUE(since.says("call surrogate_timeloop_snapshot again")) << since;
     c.loop.snapshot();
     EXPECT_NO_THROW(c.loop.rollback());
 }

@@ -11,7 +11,7 @@ TEST(TimeLoopMovedPoints, AreRefusedUntilFieldsAreBoundAgain) {
     c.domain.update_points(fewer.points());
     const Answer found = answer(surrogate_timeloop_step(c.loop.get(), 1, nullptr));
     EXPECT_EQ(found.status, SURROGATE_SHAPE);
-    EXPECT_TRUE(found.says("bind it again")) << found;
+    EXPECT_TRUE(found.says("rebind it")) << found;
     EXPECT_EQ(found, answer_of_rank_0(found, c.comm));
     c.loop.bind("height", column(fewer.height.data(), fewer.n()));
     EXPECT_EQ(c.loop.step(1), StepOutcome::accepted);

@@ -53,7 +53,7 @@ TEST(TimeLoopRefusals, OfArrays) {
     expect(bind(nullptr, "m", &good), invalid, "'name' is NULL");
     expect(bind("height", "m", nullptr), invalid, "'array' is NULL");
     surrogate_array bad = column(values.data(), n + 1);
-    expect(bind("height", "m", &bad), SURROGATE_SHAPE, "the domain asks for");
+    expect(bind("height", "m", &bad), SURROGATE_SHAPE, "expected ");
     bad = good;
     bad.dtype = SURROGATE_INT32;
     expect(bind("height", "m", &bad), invalid, "dtype");
@@ -236,7 +236,7 @@ TEST(TimeLoopRefusals, OfOneRankAreErrorsOfAll) {
     const Mistake mistakes[] = {
         {"a field that is not bound", invalid, "is not bound", 2, true},
         {"a bad time step", invalid, "time step is -1", -1, false},
-        {"a time step with other sub-steps", invalid, "different time steps", 4, false},
+        {"a time step with other sub-steps", invalid, "differ between ranks", 4, false},
     };
     for (const bool agrees : {false, true}) {
         for (const bool conserves : {false, true}) {
@@ -274,7 +274,7 @@ TEST(TimeLoopRefusals, OfOptionsThatDifferBetweenRanks) {
     if (size_of(MPI_COMM_WORLD) == 1) GTEST_SKIP() << "one rank does not differ from itself";
     HeightLoop c;
     c.loop.set("range", c.context.rank() == 0 ? "stop" : "warn");
-    expect(surrogate_timeloop_step(c.loop.get(), 1, nullptr), invalid, "different options");
+    expect(surrogate_timeloop_step(c.loop.get(), 1, nullptr), invalid, "differ between ranks");
 }
 
 /// The plan's own range=error: predictions exist, and are not taken.

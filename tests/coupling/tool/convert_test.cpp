@@ -86,7 +86,7 @@ TEST_F(Convert, ChecksumsAreThoseOfTheNewFile) {
 
 TEST_F(Convert, GivesACardToAFileWithoutOne) {
     write(file("bare"), without_card(darcy));
-    expect(2, file("bare") + " " + out(), "has no card: --card FILE gives it one");
+    expect(2, file("bare") + " " + out(), "has no card; add one with --card FILE");
     write(file("card.json"), surrogate("info --card " + darcy).text);
     expect(0, file("bare") + " " + out() + " --card " + file("card.json"), "wrote");
     json wanted = card_of(darcy), found = card_of(out());
@@ -106,7 +106,7 @@ TEST_F(Convert, ACardThatContradictsTheTensorsIsRefused) {
 }
 
 TEST_F(Convert, HyperparametersThatShapesDoNotShowAreLeftToCheck) {
-    expect(0, darcy + " " + out() + " --set network.num_heads=4", "surrogate check tells");
+    expect(0, darcy + " " + out() + " --set network.num_heads=4", "run surrogate check");
     check(1, out());
 }
 
@@ -119,8 +119,8 @@ TEST_F(Convert, KeysAndNamesThatCannotBeAreRefused) {
     expect(2, darcy + " " + out() + " --card " + file("none.json"),
            "none.json': there is no such file");
     write(file("card.json"), "{ \"family\": ");
-    expect(2, darcy + " " + out() + " --card " + file("card.json"), "is no JSON");
-    expect(2, darcy, "OUT is missing");
+    expect(2, darcy + " " + out() + " --card " + file("card.json"), "is not JSON");
+    expect(2, darcy, "OUT, the new file, is missing");
     expect(2, file("none") + " " + out(), "none");
     write(file("model.pt"), std::string("PK\x03\x04", 4) + std::string(100, 'x'));
     expect(2, file("model.pt") + " " + out(), "PyTorch");

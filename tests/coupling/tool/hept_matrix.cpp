@@ -118,7 +118,7 @@ void expect_part(const std::string& text, const std::string& part) {
 
 TEST(HeptClouds, ThatGoDownAreRefusedOnAllRanks) {
     expect_part(refusal_of(with_batch("clouds_duplicate", 200, 0)),
-                "check/input/batch goes down from 2 to 0 in row 200");
+                "check/input/batch decreases from 2 to 0 in row 200");
 }
 
 TEST(HeptClouds, BelowZeroAreRefusedOnAllRanks) {

@@ -54,7 +54,7 @@ TEST(PredictRefusesHostile, APipeInPlaceOfAMesh) {
         const int made = Meshes::job().is_root() ? ::mkfifo(options.mesh.c_str(), 0600) : 0;
         EXPECT_EQ(made, 0);
         Meshes::job().barrier();
-        expect_words(refusal(options), {file.c_str(), "no regular file"});
+        expect_words(refusal(options), {file.c_str(), "not a regular file"});
     }
 }
 

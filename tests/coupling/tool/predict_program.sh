@@ -65,7 +65,7 @@ printf '<VTKFile type="Collection"><Collection>%s</Collection></VTKFile>\n' \
     '<DataSet timestep="0" file="square.vti"/><DataSet timestep="0.5" file="again.vti"/>
      <DataSet timestep="2" file="moved.vti"/>' > run.pvd
 expect 0 "^3 steps, planned once, points followed once$" --mesh run.pvd --out predicted.pvd
-expect 2 "'predicted.pvd' exists; --overwrite replaces it, --resume goes on" --mesh run.pvd --out predicted.pvd
+expect 2 "'predicted.pvd' exists; --overwrite replaces it, --resume continues" --mesh run.pvd --out predicted.pvd
 expect 0 "^3 steps were there already$" --mesh run.pvd --out predicted.pvd --resume
 expect 0 "^wrote predicted.pvd$" --mesh run.pvd --out predicted.pvd --overwrite
 expect 2 "excludes" --mesh run.pvd --out predicted.pvd --overwrite --resume

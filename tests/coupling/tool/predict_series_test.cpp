@@ -230,8 +230,8 @@ TEST_F(PredictSeries, ASeriesThatIsCutOffIsNotAShorterOne) {
         on_root([&] { vtk::write_atomically(at("other.pvd"), text); });
         return refusal(arguments("other.pvd"));
     };
-    expect_words(with("type=\"Collection\"", "type=\"UnstructuredGrid\""), {"is no series"});
-    expect_words(with("VTKFile", "x"), {"is no series"});
+    expect_words(with("type=\"Collection\"", "type=\"UnstructuredGrid\""), {"is not a series"});
+    expect_words(with("VTKFile", "x"), {"is not a series"});
     expect_words(with("<Collection>", "<Collected>"), {"damaged"});
     EXPECT_FALSE(fs::exists(at("out")));
 }

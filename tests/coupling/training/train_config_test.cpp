@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The configuration of a training: what is wrong is named with its line and column.
-#include "coupling/training/config.hpp"
-
 #include <gtest/gtest.h>
 
 #include <string>
 
 #include "coupling/job/job.hpp"
+#include "coupling/training/config.hpp"
 
 namespace {
 
@@ -74,7 +73,7 @@ TEST(TrainConfig, OutputScaleIsForANewNetwork) {
               std::string::npos);
     EXPECT_NE(
         refusal("[model]\nfile = \"m\"\noutput_scale = 0.05\n" + good.substr(good.find("[data]")))
-            .find("t.toml:3:16: 'output_scale' is for a new network: leave it out"),
+            .find("t.toml:3:16: 'output_scale' is for a new network; remove it"),
         std::string::npos);
 }
 
@@ -106,7 +105,7 @@ TEST(TrainConfig, UnknownKeyIsNamedWithItsPlaceAndANearMiss) {
 
 TEST(TrainConfig, MissingKeyIsNamedAtItsTable) {
     EXPECT_EQ(refusal(with("epochs = 3", "")),
-              "t.toml:9:1: [training] has no 'epochs', how often all samples are learnt from");
+              "t.toml:9:1: [training] has no 'epochs', the number of passes over all samples");
     EXPECT_NE(refusal(with("train = \"a.h5\"", "")).find("t.toml:6:1: [data] has no 'train'"),
               std::string::npos);
     EXPECT_NE(refusal(with("inputs", "# inputs")).find("t.toml:1:1: [model] has no 'inputs'"),
@@ -152,8 +151,9 @@ TEST(TrainConfig, AModelIsNewOrOfAFile) {
     EXPECT_NE(refusal(with("family = \"flare\"", "family = \"flare\"\nfile = \"m\""))
                   .find("either 'file'"),
               std::string::npos);
-    EXPECT_NE(refusal(with("family = \"flare\"", "file = \"m\"")).find("is that of the file"),
-              std::string::npos);
+    EXPECT_NE(
+        refusal(with("family = \"flare\"", "file = \"m\"")).find("must not be given with 'file'"),
+        std::string::npos);
 }
 
 TEST(TrainConfig, BrokenTomlIsNamedWithItsPlace) {

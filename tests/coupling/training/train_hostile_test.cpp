@@ -71,7 +71,7 @@ TEST_F(TrainHostile, NumbersOfAnotherFileDoNotReachAModel) {
     };
     set["mobility"].is_written = false;
     set.write(file("train.h5"));
-    expect_told(train(2, Recipe()), "'mobility': the numbers lie in another file, '" +
+    expect_told(train(2, Recipe()), "'mobility': the numbers are in another file, '" +
                                         file("secret") + "' (external storage)");
 }
 
@@ -121,7 +121,7 @@ TEST_F(TrainHostile, ForgedNotesAreRefusedWithTheirKey) {
         {"'essence' is []", [](json& note) { note["essence"] = json::array(); }},
         {"'training.seed' of the earlier training is 1",
          [](json& note) { note["essence"]["training.seed"] = 1; }},
-        {"no checkpoint of this version", [](json& note) { note["format"] = "1"; }},
+        {"not a checkpoint of this version", [](json& note) { note["format"] = "1"; }},
     };
     for (const auto& [text, change] : forgeries) {
         write(file("out/checkpoint.safetensors"), good);

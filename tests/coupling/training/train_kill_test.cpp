@@ -59,7 +59,7 @@ protected:
         // A model may be there before the first checkpoint.
         const bool has_model = exists("last.safetensors");
         if (!has_checkpoint && has_model)
-            expect_told(train(2, part, "--quiet"), "without a checkpoint: --overwrite begins anew");
+            expect_told(train(2, part, "--quiet"), "without a checkpoint: --overwrite discards it");
         train(0, part,
               has_checkpoint ? "--resume --quiet"
               : has_model    ? "--overwrite --quiet"

@@ -80,7 +80,7 @@ TEST_F(TrainProgram, SignalWritesACheckpointInTheMiddleOfAnEpochFromWhichItGoesO
         shell(program + " & id=$!; until [ -s " + file("stopped/loss.csv") +
               " ] || ! kill -0 $id; do sleep 0.05; done; kill -TERM $id; wait $id");
     EXPECT_EQ(stopped.status, 4) << stopped.text;
-    expect_told(stopped, "--resume goes on");
+    expect_told(stopped, "--resume continues");
     const size_t n_done = column_of("stopped", "epoch").size();
     ASSERT_LT(n_done, 400u);
     const std::string epochs = std::to_string(n_done + 2);
@@ -113,7 +113,7 @@ TEST_F(TrainProgram, FolderWithATrainingIsNotLostUnasked) {
     recipe.training = "epochs = 1\n";
     train(0, recipe);
     const std::string before = read(file("out/last.safetensors"));
-    expect_told(train(2, recipe), "--overwrite begins anew");
+    expect_told(train(2, recipe), "--overwrite discards it");
     EXPECT_EQ(read(file("out/last.safetensors")), before);
     train(0, recipe, "--overwrite --quiet");
 }
