@@ -5,7 +5,7 @@
 #include <mpi.h>
 #include <surrogate/surrogate.h>
 
-/* The installed header of this name tells which make of MPI the library was built with. */
+/* The installed header of this name defines the MPI implementation of the library's build. */
 #if defined(__has_include)
 #if __has_include(<surrogate/surrogate_mpi_make.h>)
 #include <surrogate/surrogate_mpi_make.h>
@@ -34,45 +34,55 @@ extern "C" {
  *   MPI_THREAD_MULTIPLE          from any thread; each context from one thread at a time
  * Contexts check this when they are created, later calls do not. */
 
-/* A context over the ranks of `comm`. Collective over comm, which is duplicated once and never used
- * again; its error handler stays as it is. options may be NULL; they are copied, and must be the
- * same on all ranks. Errors: INVALID_ARGUMENT (MPI not initialised or already finalised,
- * MPI_COMM_NULL, an intercommunicator, a thread that the thread level of MPI forbids),
- * NOT_SUPPORTED (built without MPI, or with an MPI of another make than the program runs: Open MPI
- * and MPICH have different handles), MPI (on the rank whose MPI call failed). */
+/* Creates a context over the ranks of `comm`. Collective over comm, which is duplicated once and
+ * not used afterwards; its error handler is not changed. options may be NULL; they are copied, and
+ * must be the same on all ranks. The caller destroys the context (surrogate_context_destroy).
+ * Errors: INVALID_ARGUMENT (MPI not initialized or already finalized, MPI_COMM_NULL, an
+ * intercommunicator, a thread that the thread level of MPI forbids), NOT_SUPPORTED (built without
+ * MPI, or with another MPI implementation than the program runs: Open MPI and MPICH have different
+ * handles), MPI (on the rank whose MPI call failed). */
 SURROGATE_API surrogate_status surrogate_context_create_mpi(MPI_Comm comm,
                                                             const surrogate_options* options,
                                                             surrogate_context** context);
 
-/* The same for a communicator of Fortran: an integer, or comm%MPI_VAL of mpi_f08. */
+/* Creates a context over the ranks of a Fortran communicator: an integer, or comm%MPI_VAL of
+ * mpi_f08. Otherwise as surrogate_context_create_mpi. Collective over comm. */
 SURROGATE_API surrogate_status surrogate_context_create_fint(MPI_Fint comm,
                                                              const surrogate_options* options,
                                                              surrogate_context** context);
 
-/* surrogate_plan_open over the ranks of `comm`; MPI_COMM_NULL, or MPI not initialised: this rank by
- * itself, without MPI, so that a host that has no communicator on one rank needs no branch.
- * Collective over comm. Since 0.1 */
+/* Creates context, model, domain and plan in one call, as surrogate_plan_open, over the ranks of
+ * `comm`. With MPI_COMM_NULL, or while MPI is not initialized, the plan is of this rank alone and
+ * uses no MPI, so that a host without a communicator on one rank needs no branch. The caller
+ * destroys the plan. Collective over comm.
+ * Errors: those of surrogate_context_create_mpi and surrogate_plan_open. Since 0.1 */
 SURROGATE_API surrogate_status surrogate_plan_open_mpi(MPI_Comm comm, const char* path,
                                                        const surrogate_points* points,
                                                        const surrogate_options* options,
                                                        surrogate_plan** plan);
+
+/* Does the same as surrogate_plan_open_mpi for a Fortran communicator. Collective over comm.
+ * Since 0.1 */
 SURROGATE_API surrogate_status surrogate_plan_open_fint(MPI_Fint comm, const char* path,
                                                         const surrogate_points* points,
                                                         const surrogate_options* options,
                                                         surrogate_plan** plan);
 
-/* The communicator of a context, for adapters that communicate between two calls of the library:
- * the context's own duplicate, borrowed, not to be freed; MPI_COMM_NULL for a context of one rank
- * without MPI. Errors it raises are returned (MPI_ERRORS_RETURN). Local. Since 0.1 */
+/* Returns the communicator of a context, for adapters that communicate between two calls of the
+ * library: the context's own duplicate, borrowed, not to be freed; MPI_COMM_NULL for a context of
+ * one rank without MPI. Its error handler is MPI_ERRORS_RETURN. Local.
+ * Errors: INVALID_ARGUMENT (NULL). Since 0.1 */
 SURROGATE_API surrogate_status surrogate_context_comm(const surrogate_context* context,
                                                       MPI_Comm* comm);
 
-/* Compares `comm` with the communicator of a context or plan, for couplings that check what they
- * are handed: *result as of MPI_Comm_compare (MPI_CONGRUENT for the communicator that the context
- * was made from; MPI_UNEQUAL if the context has no MPI, unless comm has one rank: MPI_CONGRUENT).
- * Local. */
+/* Compares `comm` with the communicator of a context, for adapters that check their arguments.
+ * *result is that of MPI_Comm_compare: MPI_CONGRUENT for the communicator that the context was
+ * created from. For a context without MPI it is MPI_CONGRUENT if comm has one rank, else
+ * MPI_UNEQUAL. Local. Errors: INVALID_ARGUMENT (NULL, MPI_COMM_NULL), MPI. */
 SURROGATE_API surrogate_status surrogate_context_compare_comm(const surrogate_context* context,
                                                               MPI_Comm comm, int* result);
+
+/* Compares `comm` with the communicator of a plan, as surrogate_context_compare_comm. Local. */
 SURROGATE_API surrogate_status surrogate_plan_compare_comm(const surrogate_plan* plan,
                                                            MPI_Comm comm, int* result);
 

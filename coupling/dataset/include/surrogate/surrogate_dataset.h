@@ -3,28 +3,28 @@
 #define SURROGATE_DATASET_H
 
 /* Writes data sets for training: fields of many samples in one HDF5 file that h5py, xarray and
- * netCDF's tools open (page reference/dataset-format.md says the layout). C99; no MPI and no HDF5
- * in this header.
+ * netCDF's tools open (layout: page reference/dataset-format.md). C99; this header includes neither
+ * MPI nor HDF5.
  *
  *     surrogate_dataset *set = NULL;
  *     surrogate_dataset_create(context, "fields.h5", &set);
  *     surrogate_dataset_add_axis(set, "sample", n_sample);
  *     surrogate_dataset_add_axis(set, "point", n_point);
- *     surrogate_dataset_add(set, &pressure);                      a variable over sample and point
+ *     surrogate_dataset_add(set, &pressure);       // a variable over sample and point
  *     surrogate_dataset_begin(set);
  *     surrogate_dataset_set_points(set, domain);
  *     for (s = 0; s < n_sample; ++s)
  *         surrogate_dataset_write(set, "pressure", s * n_point, &p);
  *     surrogate_dataset_finish(set);
  *
- * The file gets its name in surrogate_dataset_finish; until then the content is in
- * "<path>.surrogate.tmp". Its bytes are the same for any number of ranks and any partition.
+ * surrogate_dataset_finish renames "<path>.surrogate.tmp", which holds the content until then, to
+ * path. The bytes of the file are the same for any number of ranks and any partition.
  *
- * These functions only write. To read a data set its source must be trusted, since HDF5 may crash
- * in metadata that is damaged; `surrogate train` opens it in a process of its own first.
+ * These functions only write. Read data sets from trusted sources only, since HDF5 may crash on
+ * damaged metadata; `surrogate train` first opens the file in a separate process.
  *
- * "Collective" and "local" as in surrogate.h. Calls that describe the file are local and made alike
- * on all ranks, which surrogate_dataset_begin checks. One thread at a time. Since 0.1 */
+ * "Collective" and "local" as in surrogate.h. Calls that describe the file are local; all ranks
+ * make the same ones, which surrogate_dataset_begin checks. One thread at a time. Since 0.1 */
 
 #include <surrogate/surrogate.h>
 
@@ -34,30 +34,32 @@ extern "C" {
 
 typedef struct surrogate_dataset surrogate_dataset;
 
-/* A data set that will be written to `path`. The context must live as long as the data set. Nothing
- * is written yet. Collective. Errors: INVALID_ARGUMENT (NULL), NO_MEMORY. */
+/* Creates a data set that surrogate_dataset_finish stores as `path`. Writes nothing yet. The
+ * context must live as long as the data set, which the caller destroys. Collective.
+ * Errors: INVALID_ARGUMENT (NULL), NO_MEMORY. */
 SURROGATE_API surrogate_status surrogate_dataset_create(surrogate_context* context,
                                                         const char* path,
                                                         surrogate_dataset** dataset);
 
-/* A text attribute of the file: title, source (program, seed, options), grid of a sphere, ..
- * Setting it again replaces. Local. Errors: INVALID_ARGUMENT (Conventions, surrogate_dataset and
- * created_by are the library's; after begin). */
+/* Sets a text attribute of the file: title, source (program, seed, options), grid of a sphere, ..
+ * A second call with the same key replaces the text, which is copied. Local.
+ * Errors: INVALID_ARGUMENT (Conventions, surrogate_dataset and created_by are reserved; after
+ * begin). */
 SURROGATE_API surrogate_status surrogate_dataset_set(surrogate_dataset* dataset, const char* key,
                                                      const char* text);
 
-/* An axis of n positions, such as sample, time, x, point, lat. A variable of the same name, over
- * this axis alone, gives its numbers. Local. Errors: INVALID_ARGUMENT (a name that is empty, taken
- * or has '/' or control characters; after begin), SHAPE (n below 1). */
+/* Adds an axis of length n, such as sample, time, x, point, lat. A variable of the same name over
+ * this axis alone holds its coordinates. Local. Errors: INVALID_ARGUMENT (a name that is empty,
+ * already used, or has '/' or control characters; after begin), SHAPE (n below 1). */
 SURROGATE_API surrogate_status surrogate_dataset_add_axis(surrogate_dataset* dataset,
                                                           const char* name, int64_t n);
 
-/* A variable: a field, a coordinate, or what the page names besides (weight, offset).
- *   name       a vector is a variable a component: velocity.x, velocity.y
+/* Describes a variable: a field, a coordinate, or another variable of the format (weight, offset).
+ *   name       a vector has one variable per component: velocity.x, velocity.y
  *   unit       as on a model's card; NULL: no attribute
  *   long_name  for readers; NULL: no attribute
- *   axis       "X", "Y" or "Z": this is a coordinate; NULL: it is not
- *   axes       [n_axis] names of axes that were added, the slowest first; 1 .. 8
+ *   axis       "X", "Y" or "Z" for a coordinate, else NULL
+ *   axes       [n_axis] names of axes that were added, slowest first; 1 .. 8
  *   dtype      SURROGATE_FLOAT32, SURROGATE_FLOAT64 or SURROGATE_INT64, as stored */
 typedef struct surrogate_variable {
     const char* name;
@@ -69,48 +71,51 @@ typedef struct surrogate_variable {
     int32_t dtype;
 } surrogate_variable;
 
-/* Local; the texts are copied. Errors: INVALID_ARGUMENT (as of axes; a variable of an axis' name
- * that has other axes; dtype), UNKNOWN_NAME (an axis), LIMIT (more than 2^62 bytes). */
+/* Adds a variable to the description of the data set. The texts are copied. Local.
+ * Errors: INVALID_ARGUMENT (a name that surrogate_dataset_add_axis would reject; a variable named
+ * as an axis but defined over other axes; dtype), UNKNOWN_NAME (an axis), LIMIT (more than 2^62
+ * bytes). */
 SURROGATE_API surrogate_status surrogate_dataset_add(surrogate_dataset* dataset,
                                                      const surrogate_variable* variable);
 
-/* Ends the description and makes "<path>.surrogate.tmp", on a file system that all ranks see.
- * Collective. Errors: IO (folder, permission, no room), INVALID_ARGUMENT (ranks that describe
+/* Ends the description and creates "<path>.surrogate.tmp", on a file system that all ranks share.
+ * Collective. Errors: IO (folder, permission, disk space), INVALID_ARGUMENT (ranks that describe
  * different files; no variable), NO_MEMORY. */
 SURROGATE_API surrogate_status surrogate_dataset_begin(surrogate_dataset* dataset);
 
-/* Whose points the ranks have in the calls of surrogate_dataset_write that follow. The domain may
- * be destroyed afterwards; call this again when its points have moved. Collective. Errors: those of
- * surrogate_ordering_create. */
+/* Sets the domain whose points the following calls of surrogate_dataset_write write. The domain may
+ * be destroyed afterwards; call this again after its points have moved. Collective. Errors: those
+ * of surrogate_ordering_create. */
 SURROGATE_API surrogate_status surrogate_dataset_set_points(surrogate_dataset* dataset,
                                                             const surrogate_domain* domain);
 
-/* Writes one number for each point, in the order of surrogate_ordering. Collective.
- *   first  where the points begin among the variable's numbers in C order: sample * n_point;
- *          (sample * n_time + time) * n_point; of samples of different sizes offset[sample]
- *   array  [n_local, 1] of float or double, this rank's points in the order of the domain (of a
- *          block of a sphere row by row, one behind the other whatever its steps); on the host
- * Takes no memory after the first call. Errors, the same on all ranks: UNKNOWN_NAME, SHAPE,
- * INVALID_ARGUMENT (no points were set; before begin, after finish), NOT_FINITE (names variable and
- * number; also of doubles that no float32 holds), IO. */
+/* Writes one value per point, in the canonical ordering of surrogate_ordering. Collective.
+ *   first  index of the first point among the variable's values in C order: sample * n_point;
+ *          (sample * n_time + time) * n_point; offset[sample] if samples have different sizes
+ *   array  [n_local, 1] of float or double on the host: this rank's points in the order of the
+ *          domain (for a block of a sphere row by row, contiguous whatever its strides)
+ * Allocates nothing after the first call. Errors, the same on all ranks: UNKNOWN_NAME, SHAPE,
+ * INVALID_ARGUMENT (no points were set; before begin, after finish), NOT_FINITE (with variable and
+ * index; also for doubles outside the range of float32), IO. */
 SURROGATE_API surrogate_status surrogate_dataset_write(surrogate_dataset* dataset, const char* name,
                                                        int64_t first, const surrogate_array* array);
 
-/* Writes numbers first .. first + n - 1 of a variable, as they are: samples that one rank has
- * whole, coordinates, weights. Local; no two ranks write the same numbers.
+/* Writes values first .. first + n - 1 of a variable without reordering: samples that one rank
+ * holds completely, coordinates, weights. Local; two ranks must not write the same values.
  *   array  [n, 1] of float or double; of int32 or int64 for an int64 variable
- * Errors: those of surrogate_dataset_write, on this rank; surrogate_dataset_finish tells the
- * others. */
+ * Errors: those of surrogate_dataset_write, on this rank; surrogate_dataset_finish returns them on
+ * the others. */
 SURROGATE_API surrogate_status surrogate_dataset_put(surrogate_dataset* dataset, const char* name,
                                                      int64_t first, const surrogate_array* array);
 
-/* Brings the content to the disk and gives the file its name, if every number was written and no
- * call has failed since begin; otherwise the file that had the name stays. Collective. Errors: the
- * first of an earlier write; INVALID_ARGUMENT (numbers that are missing or were written twice, with
- * the name of the variable), IO. */
+/* Flushes the content to disk and renames the file to its path, if every value was written and no
+ * call has failed since begin; otherwise an existing file of that path is kept. Collective.
+ * Errors: the first of an earlier write; INVALID_ARGUMENT (values that are missing or were written
+ * twice, with the name of the variable), IO. */
 SURROGATE_API surrogate_status surrogate_dataset_finish(surrogate_dataset* dataset);
 
-/* Without finish before it removes what was written. Local. */
+/* Frees the data set. Deletes the temporary file if surrogate_dataset_finish was not called. Local.
+ * Accepts NULL, sets the handle to NULL. */
 SURROGATE_API void surrogate_dataset_destroy(surrogate_dataset** dataset);
 
 #ifdef __cplusplus

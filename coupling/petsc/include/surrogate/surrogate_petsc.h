@@ -2,15 +2,15 @@
 #ifndef SURROGATE_PETSC_H
 #define SURROGATE_PETSC_H
 
-/* PETSc in, PETSc out: contexts with options from PETSc's database, domains from a DM, predictions
- * in Vecs.
+/* Uses the library from PETSc programs: contexts with options from PETSc's database, domains from a
+ * DM, predictions in Vecs.
  *
  * - Functions return a PetscErrorCode. An error of the library becomes a PETSc error once, on the
- *   rank that returns it, with the library's text (PetscErrorMessage gives it back); see
- *   surrogate_petsc_error for the codes.
- * - Objects are those of surrogate.h: everything there works on them too, and they are destroyed
- *   there. Destroy them before PetscFinalize if PETSc started MPI.
- * - PetscInitialize is the caller's; signal and error handlers stay as they are.
+ *   rank that returns it, with the library's text (PetscErrorMessage returns it);
+ *   surrogate_petsc_error_code lists the codes.
+ * - Objects are those of surrogate.h; its functions accept and destroy them. Destroy them before
+ *   PetscFinalize if PETSc started MPI.
+ * - The caller calls PetscInitialize; signal and error handlers are not changed.
  * - -log_view shows the events SurrPlan (models, domains, plans), SurrRun, and SurrGuess (initial
  *   guesses, runs included).
  * PETSc must be real; float and double both work. */
@@ -24,13 +24,13 @@
 extern "C" {
 #endif
 
-/* The PETSc error code of a status: SHAPE is PETSC_ERR_ARG_SIZ, NOT_FINITE is PETSC_ERR_FP,
+/* Returns the PETSc error code of a status: SHAPE is PETSC_ERR_ARG_SIZ, NOT_FINITE is PETSC_ERR_FP,
  * INVALID_ARGUMENT and UNKNOWN_NAME are PETSC_ERR_ARG_WRONG, NOT_SUPPORTED is PETSC_ERR_SUP, IO is
  * PETSC_ERR_FILE_OPEN, BAD_FILE is PETSC_ERR_FILE_UNEXPECTED, NO_MEMORY is PETSC_ERR_MEM, DEVICE is
  * PETSC_ERR_GPU, OUT_OF_RANGE is PETSC_ERR_ARG_OUTOFRANGE, MPI and BROKEN are PETSC_ERR_MPI,
  * others are PETSC_ERR_LIB. PETSC_ERR_MPI may be the error of one rank while the others wait for
  * this rank. A program that handles errors must call MPI_Abort then, as PETSc does for errors that
- * reach main(). */
+ * reach main(). Local. */
 SURROGATE_API PetscErrorCode surrogate_petsc_error_code(surrogate_status status);
 
 /* Calls a function of surrogate.h inside a function that returns PetscErrorCode. */
@@ -42,56 +42,62 @@ SURROGATE_API PetscErrorCode surrogate_petsc_error_code(surrogate_status status)
                     surrogate_error(NULL));                                               \
     } while (0)
 
-/* A context over the ranks of `comm`, with the options found in PETSc's database. Collective.
+/* Creates a context over the ranks of `comm`, with the options found in PETSc's database.
+ * Collective.
  *   -surrogate_threads N|auto       -surrogate_vector auto|avx512|avx2|scalar
  *   -surrogate_backend auto|ref|simd|cuda
  *   -surrogate_precision fp32|fp64|tf32|fp16|bf16
  *   -surrogate_device N|auto        -surrogate_timeout_s N
  *   -surrogate_reproducible         -surrogate_check_finite
  *   -surrogate_range count|warn|error  -surrogate_agree
- *   -surrogate_coordinates card|network
+ *   -surrogate_coordinates physical|normalized
  *   prefix  put before these names ("flow_": -flow_surrogate_threads), or NULL
  * -help lists them. An option that is not in the database keeps the library's default. */
 SURROGATE_API PetscErrorCode surrogate_context_create_petsc(MPI_Comm comm, const char* prefix,
                                                             surrogate_context** context);
 
-/* surrogate_model_load and surrogate_plan_create, as PETSc errors and under SurrPlan. Collective.
- * output may be NULL. */
+/* Loads a model as surrogate_model_load, within the event SurrPlan. Collective. */
 SURROGATE_API PetscErrorCode surrogate_model_load_petsc(surrogate_context* context,
                                                         const char* path, surrogate_model** model);
+
+/* Creates a plan as surrogate_plan_create, within the event SurrPlan. output may be NULL.
+ * Collective. */
 SURROGATE_API PetscErrorCode surrogate_plan_create_petsc(const surrogate_model* model,
                                                          const surrogate_domain* input,
                                                          const surrogate_domain* output,
                                                          surrogate_plan** plan);
 
-/* The points of a DM that this rank owns, in the order of the DM's global vectors. Collective.
- *   DMDA  the grid points, at the coordinates the DM has. For cell-centred unknowns set the centres
+/* Creates a domain of the points of a DM that this rank owns, in the order of the DM's global
+ * vectors. Collective.
+ *   DMDA  the grid points, at the coordinates of the DM. For cell-centered unknowns set the centers
  *         as coordinates: DMDASetUniformCoordinates(da, h / 2, 1 - h / 2, ..). Global ids are
  *         natural numbers, i + M (j + N k).
- *   DMPlex  the cells at their centroids, or the vertices, whichever of the two the DM's local
- *           section gives unknowns; all of them as many, and as many values a point as the global
- *           vectors hold. The chart of the section holds all points of the mesh, or only these.
+ *   DMPlex  the cells at their centroids, or the vertices, whichever of the two has unknowns in
+ *           the DM's local section; each has the same number, and the global vectors hold as many
+ *           values per point. The chart of the section holds all points of the mesh, or only these.
  *           Points of other ranks (overlap) are left out, and so are points whose values are all
- *           constrained. No global ids: those of a DMPlex depend on the partition, so that the
- *           reproducible mode orders points by their coordinates, which must then differ.
- * Coordinates are copied: set them before, and make a new domain when they change.
+ *           constrained. The domain has no global ids, since those of a DMPlex depend on the
+ *           partition: the reproducible mode orders points by their coordinates, which must then
+ *           differ.
+ * Coordinates are copied: set them before, and create a new domain after they change.
  * Errors: another type of DM, a section with unknowns on edges or faces, on cells and vertices, or
- * of different numbers (PETSC_ERR_SUP), a DMDA without coordinates or a DMPlex without section
- * (PETSC_ERR_ARG_WRONGSTATE), a DM on another communicator (PETSC_ERR_ARG_NOTSAMECOMM). Of a DMPlex
- * also no coordinates (PETSC_ERR_ARG_WRONG), a vertex without coordinates (PETSC_ERR_ARG_SIZ), and
- * a global section with offsets outside this rank's range of the global vectors, or with an offset
- * of two points (PETSC_ERR_ARG_OUTOFRANGE); all ranks return the error of the first that fails. */
+ * in different numbers (PETSC_ERR_SUP), a DMDA without coordinates or a DMPlex without section
+ * (PETSC_ERR_ARG_WRONGSTATE), a DM on another communicator (PETSC_ERR_ARG_NOTSAMECOMM). For a
+ * DMPlex also no coordinates (PETSC_ERR_ARG_WRONG), a vertex without coordinates
+ * (PETSC_ERR_ARG_SIZ), and a global section with offsets outside this rank's range of the global
+ * vectors, or with an offset of two points (PETSC_ERR_ARG_OUTOFRANGE); all ranks return the error
+ * of the first that fails. */
 SURROGATE_API PetscErrorCode surrogate_domain_create_dm(surrogate_context* context, DM dm,
                                                         surrogate_domain** domain);
 
-/* The block of a grid on the sphere that this rank owns, in the order of the DM's global vectors.
- * Collective.
+/* Creates a domain of the block of a spherical grid that this rank owns, in the order of the DM's
+ * global vectors. Collective.
  *   dm    a DMDA of 2 dimensions, any number of components: x along longitude, periodic; y along
  *         latitude, in either direction. Ranks may hold rows or blocks.
- *   grid  where the rows lie: a name of surrogate_sphere
+ *   grid  the latitudes of the rows: a grid name of surrogate_sphere
  *   south_to_north
- *         for a DM without coordinates, whose rows are then the nodes of the grid, and whose column
- *         0 lies at longitude 0: PETSC_TRUE if row 0 is the southernmost
+ *         PETSC_TRUE if row 0 is the southernmost. Used for a DM without coordinates, whose rows
+ *         are the nodes of the grid and whose column 0 is at longitude 0
  * Coordinates, if the DM has them, are (longitude, latitude) in degrees and must be nodes of the
  * grid; longitudes start anywhere: DMDASetUniformCoordinates(da, -180, 180, -90, 90, 0, 0) is an
  * equiangular grid from south to north.
@@ -103,15 +109,15 @@ SURROGATE_API PetscErrorCode surrogate_domain_create_dm_sphere(surrogate_context
                                                                PetscBool south_to_north,
                                                                surrogate_domain** domain);
 
-/* A field of the model's card in a Vec. A Vec that interlaces several fields appears once for each
- * of them.
+/* Describes a field of the model's card in a Vec. A Vec that interlaces several fields appears once
+ * for each of them.
  *   name         name of the field on the card
- *   unit         the unit the Vec is in, or NULL not to check
+ *   unit         unit of the Vec's values; NULL: not checked
  *   vec          local size: n_component times the domain's local points
- *   component    0 .. n_component - 1; SURROGATE_ALL_COMPONENTS: all, and `name` is what stands
- *                before the dot of the card's names: `velocity` for velocity.x, velocity.y, which
- *                are then components 0, 1, .. in alphabetical order
- *   n_component  fields that the Vec interlaces; 0: its block size (1 for a Vec of its own) */
+ *   component    0 .. n_component - 1; SURROGATE_ALL_COMPONENTS: all, and `name` is the part of the
+ *                card's names before the dot: `velocity` for velocity.x, velocity.y, which are then
+ *                components 0, 1, .. in alphabetical order
+ *   n_component  fields that the Vec interlaces; 0: its block size (1 for a Vec of one field) */
 enum { SURROGATE_ALL_COMPONENTS = -1 };
 typedef struct surrogate_vec_field {
     const char* name;
@@ -122,52 +128,53 @@ typedef struct surrogate_vec_field {
 } surrogate_vec_field;
 
 /* Evaluates the surrogate once, from Vecs to Vecs, without a copy: surrogate_plan_run on the arrays
- * of the Vecs. Called by all ranks of the plan, with the same lists of names. A Vec may be input
- * and output at once; components that are not named keep their values.
- *   in, out  all the fields of the card; the arrays are given back on every path, and the plan
- *            keeps none of them
+ * of the Vecs. Collective over the plan; all ranks pass the same lists of names. A Vec may be both
+ * input and output; components that are not named keep their values.
+ *   in, out  all fields of the card; the arrays are restored on every path, and the plan keeps no
+ *            reference to them
  * Vecs on devices:
- *   backend cuda   CUDA Vecs are used where PETSc keeps them, host Vecs from the host, mixed as
- *                  they come. The Vecs' device is the plan's: let PETSc choose its device (the
+ *   backend cuda   CUDA Vecs are used in device memory, host Vecs in host memory; a call may mix
+ *                  both. The plan must use the device of the Vecs: let PETSc choose its device (the
  *                  first CUDA Vec) before the plan is created. A run follows PETSc's work on the
  *                  Vecs, and PETSc's later work follows the run, without waiting on the host: with
- *                  a CUDA Vec among the fields it goes to the stream of PETSc's current
+ *                  a CUDA Vec among the fields it is enqueued on the stream of PETSc's current
  *                  PetscDeviceContext (surrogate_plan_set_stream), which must live until another
- *                  one is used or the plan is destroyed. If all fields are CUDA Vecs it only
- *                  enqueues, and what the run finds is returned by surrogate_plan_wait or by a
- *                  later call. PETSc before 3.20 does not show its stream: there the call waits on
- *                  the host before and after.
- *   others         run on the host. PETSc brings Vecs there and back as for any host access, which
- *                  -log_view shows as copies.
+ *                  one is used or the plan is destroyed. If all fields are CUDA Vecs the call only
+ *                  enqueues, and surrogate_plan_wait or a later call returns the errors of the run.
+ *                  PETSc before 3.20 does not expose its stream: there the call waits on the host
+ *                  before and after.
+ *   others         run on the host. PETSc copies Vecs to the host and back as for any host access,
+ *                  which -log_view shows.
  * Errors: a Vec on another communicator (PETSC_ERR_ARG_NOTSAMECOMM), a wrong length or component
  * (PETSC_ERR_ARG_SIZ, PETSC_ERR_ARG_OUTOFRANGE), a name given twice among the inputs or among the
- * outputs (PETSC_ERR_ARG_WRONG), backend cuda and a Vec in memory that is neither CUDA's nor the
- * host's (PETSC_ERR_SUP), and those of surrogate_plan_bind_input and surrogate_plan_run. A rank
- * with an error still takes part in the exchange, so nobody waits for it: it returns its own error,
- * the others PETSC_ERR_FP (with check_finite, the default), or with -surrogate_agree the error of
- * the rank at fault and its text. The Vecs written are then NaN or untouched, and the next correct
- * run is exact. */
+ * outputs (PETSC_ERR_ARG_WRONG), backend cuda and a Vec in neither CUDA nor host memory
+ * (PETSC_ERR_SUP), and those of surrogate_plan_bind_input and surrogate_plan_run. A rank with an
+ * error still takes part in the exchange, so that no rank waits for it: it returns its own error,
+ * the others PETSC_ERR_FP (with check_finite, the default), or with -surrogate_agree the error and
+ * text of the failing rank. The Vecs written are then NaN or unchanged, and the next correct run is
+ * exact. */
 SURROGATE_API PetscErrorCode surrogate_plan_run_vec(surrogate_plan* plan, PetscInt n_in,
                                                     const surrogate_vec_field in[], PetscInt n_out,
                                                     const surrogate_vec_field out[]);
 
-/* Makes the types `surrogate` of KSPGuess and SNES known to PETSc, so that options and
- * KSPGuessSetType, SNESSetType find them (page how-to/initial-guess.md). Programs that are started
- * with -dll_append libsurrogate_petsc_plugin.so need no call. Again after each PetscInitialize;
- * more calls do no harm. Errors: a PETSc of another minor version, or with other sizes of
- * PetscScalar, PetscReal or PetscInt, than the library was built with (PETSC_ERR_ARG_INCOMP), a
- * library built without the types (PETSC_ERR_SUP). Since 0.1 */
+/* Registers the types `surrogate` of KSPGuess and SNES with PETSc, so that options, KSPGuessSetType
+ * and SNESSetType find them (page how-to/initial-guess.md). Programs that are started with
+ * -dll_append libsurrogate_petsc_plugin.so need no call. Call it after each PetscInitialize;
+ * repeated calls have no effect. Local. Errors: a PETSc of another minor version, or with other
+ * sizes of PetscScalar, PetscReal or PetscInt, than the library was built with
+ * (PETSC_ERR_ARG_INCOMP), a library built without the types (PETSC_ERR_SUP). Since 0.1 */
 SURROGATE_API PetscErrorCode surrogate_petsc_register(void);
 
-/* One step of a time loop, from Vecs to Vecs: surrogate_timeloop_step (surrogate_timeloop.h) on the
- * arrays of the Vecs, on the host. Called by all ranks of the loop, with the same lists of names.
+/* Makes one step of a time loop, from Vecs to Vecs: surrogate_timeloop_step (surrogate_timeloop.h)
+ * on the arrays of the Vecs, on the host. Collective over the loop; all ranks pass the same lists
+ * of names.
  *   in       fields that are inputs only; read
- *   out      outputs, and fields that are input and output: the state. Unless the step happens they
- *            keep their values
+ *   out      outputs, and fields that are input and output: the state. They keep their values if
+ *            the step is rejected or stopped
  *   outcome  SURROGATE_STEP_ACCEPTED .., or NULL
- * The loop keeps none of the arrays: bind nothing of these names on it, and use PETSc's means to
- * remember and store Vecs (VecCopy, VecView) rather than mark and save.
- * Errors: as surrogate_plan_run_vec, with all Vecs as they were, and those of
+ * The loop keeps no reference to the arrays: do not bind these names on it, and store Vecs with
+ * PETSc (VecCopy, VecView) instead of snapshot and save.
+ * Errors: as surrogate_plan_run_vec, with all Vecs unchanged, and those of
  * surrogate_timeloop_step. A rank with a wrong Vec returns its own error, the others its text.
  * Since 0.1 */
 SURROGATE_API PetscErrorCode surrogate_timeloop_step_vec(

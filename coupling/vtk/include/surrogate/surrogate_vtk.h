@@ -2,34 +2,33 @@
 #ifndef SURROGATE_VTK_H
 #define SURROGATE_VTK_H
 
-/* Fields into files that ParaView opens: a time series (.pvd) of meshes in pieces, one piece a
- * rank, and pictures (.png). C99, no MPI and no VTK in this header: rank and size are arguments,
- * and the caller gathers what the pieces hold.
+/* Writes fields to files that ParaView opens: a time series (.pvd) of meshes in pieces, one piece
+ * per rank, and images (.png). C99; this header includes neither MPI nor VTK: rank and size are
+ * arguments, and the caller gathers the records of the pieces.
  *
- *     surrogate_series *series = NULL;                                   on every rank
+ *     surrogate_series *series = NULL;                                // on every rank
  *     surrogate_series_create("out/run.pvd", rank, size, &series);
  *     for (...) {
- *         surrogate_piece mine;                                          writes this rank's piece
+ *         surrogate_piece mine;                                       // writes this rank's piece
  *         surrogate_series_write_image(series, time_s, &image, n_fields, fields, &mine);
  *         MPI_Gather(&mine, sizeof mine, MPI_BYTE, all, sizeof mine, MPI_BYTE, 0, comm);
- *         if (rank == 0) surrogate_series_publish(series, size, all);    the step is now part of
- *                                                                        out/run.pvd
+ *         if (rank == 0) surrogate_series_publish(series, size, all); // adds it to out/run.pvd
  *     }
  *     surrogate_series_close(&series);
  *
- * The gather is the point where ranks meet: rank 0 publishes a step only when every piece of it has
- * been written, and publishes nothing if one failed. Hence out/run.pvd never names a file that is
- * missing, and a run killed at any time leaves a series that opens. On one rank, publish(series, 1,
- * &mine) right after the write.
+ * The gather synchronizes the ranks: rank 0 publishes a step only when every piece of it has been
+ * written, and publishes nothing if one failed. Hence out/run.pvd never names a missing file, and a
+ * run killed at any time leaves a series that opens. On one rank call publish(series, 1, &mine)
+ * right after the write.
  *
  * Files:  out/run.pvd                     the series: open this one in ParaView
  *         out/run/step_000012.pvti        one step (.pvtu for meshes, .pvts for spheres); on one
  *                                         rank directly step_000012.vti (.vtu, .vts)
- *         out/run/step_000012_0003.vti    the piece of rank 3; a rank without points writes none
+ *         out/run/step_000012_0003.vti    the piece of rank 3; a rank without points has no file
  *
  * Functions are local (no communication), never print, and return a surrogate_status;
- * surrogate_vtk_error() and surrogate_error(NULL) have the text. A series is used by one thread at
- * a time. In C++: surrogate_vtk.hpp. */
+ * surrogate_vtk_error() and surrogate_error(NULL) return the text. A series is used by one thread
+ * at a time. In C++: surrogate_vtk.hpp. */
 
 #include <surrogate/surrogate.h>
 
@@ -37,17 +36,16 @@
 extern "C" {
 #endif
 
-/* Text of this thread's last failed call of this header: what was asked, what was found, what would
- * help. Right after the failure surrogate_error(NULL) has the same text, so that one place tells of
- * both libraries. Never NULL; valid until the next failure on this thread. */
+/* Returns the text of this thread's last failed call of this header. Right after the failure
+ * surrogate_error(NULL) returns the same text. Never NULL; valid until the next failure on this
+ * thread. Local. */
 SURROGATE_API const char* surrogate_vtk_error(void);
 
-/* ---- meshes and fields ----------------------------------------------------------------------- */
+/* Meshes and fields */
 
-/* Points, with or without cells. Written as an unstructured grid, coordinates in double.
+/* Describes points, with or without cells. Written as an unstructured grid, coordinates in double.
  *   points        [n_points, 1..3] coordinates, float or double, any stride; missing axes are 0
- *   n_cells       0: every point becomes a vertex, a cell of its own (then cell fields have
- *                 n_points rows)
+ *   n_cells       0: every point becomes a vertex cell (then cell fields have n_points rows)
  *   offsets       [n_cells + 1] cell i has the points connectivity[offsets[i]] ..
  *                 connectivity[offsets[i + 1] - 1]
  *   connectivity  local point numbers, in VTK's order of the cell's corners
@@ -62,15 +60,15 @@ typedef struct surrogate_mesh {
     const uint8_t* types;
 } surrogate_mesh;
 
-/* A rank's block of a uniform grid. Extents count grid points: {x first, x last, y first, y last, z
- * first, z last}. A plane grid has z first = z last (and dz > 0). A grid of n x m cells has
- * whole_extent {0, n, 0, m, 0, 0}.
+/* Describes a rank's block of a uniform grid. Extents count grid points: {x first, x last, y
+ * first, y last, z first, z last}. A plane grid has z first = z last (and dz > 0). A grid of n x m
+ * cells has whole_extent {0, n, 0, m, 0, 0}.
  *   Cell fields: a DMDA that owns the cells xs .. xs + xm - 1, ys .. ys + ym - 1 writes {xs, xs +
  *   xm, ys, ys + ym, 0, 0}. Point fields: VTK's blocks share their border points; a block must
- *   reach the first point of its neighbour: {xs, min(xs + xm, last), ..}, with the neighbour's
- *   values there (a local vector with one layer of ghosts).
- * A block that spans no cell of the whole grid (last < first, or flat where the whole is not)
- * writes no piece.
+ *   reach the first point of its neighbor: {xs, min(xs + xm, last), ..}, with the neighbor's values
+ *   there (a local vector with one layer of ghosts).
+ * A block without cells of the whole grid (last < first, or flat where the whole is not) has no
+ * file.
  *   origin   coordinates of grid point 0, 0, 0;   spacing   distance between grid points, > 0 */
 typedef struct surrogate_image {
     int32_t whole_extent[6];
@@ -81,28 +79,28 @@ typedef struct surrogate_image {
 
 enum { SURROGATE_POINT = 0, SURROGATE_CELL = 1 };
 
-/* A rank's rows of a grid on the sphere, whole around it. Written as a curvilinear grid whose seam
- * is closed: the first column is repeated behind the last.
+/* Describes a rank's complete rows of a spherical grid. Written as a curvilinear grid with a closed
+ * seam: the first column is repeated after the last.
  *   n_lat, n_lon  of the whole sphere, at least 2 and 3
  *   first_lat, n_lat_local
  *                 this rank's rows first_lat .. first_lat + n_lat_local - 1, in the order of the
- *                 solver: from north to south or from south to north. A rank may have none.
+ *                 solver: from north to south or from south to north. A rank may have no row.
  *   latitude      [n_lat_local + n_overlap] degrees north of the rows, in one direction
- *   longitude     [n_lon] degrees east, eastwards once around (360 may lie anywhere); NULL: 360 *
- *                 column / n_lon
+ *   longitude     [n_lon] degrees east, eastwards once around (360 may be at any column); NULL:
+ *                 360 * column / n_lon
  *   radius        of the sphere, > 0, in any unit
- *   is_lon_lat    0: points lie on the sphere, x, y, z in the unit of the radius
+ *   is_lon_lat    0: points are x, y, z on the sphere, in the unit of the radius
  *                 1: points are (longitude, latitude, radius), degrees: a map. The repeated column
- *                 lies 360 degrees east of the first.
- *   n_overlap     1: latitude and the fields hold one row more, the first row of the rank that owns
- *                 row first_lat + n_lat_local, with its values. Pieces share their border points,
- *                 so every rank gives it but the owner of the last row, which has 0.
+ *                 is 360 degrees east of the first.
+ *   n_overlap     1: latitude and the fields have one more row, the first row of the rank that owns
+ *                 row first_lat + n_lat_local, with its values. Pieces share their border points:
+ *                 every rank sets 1 except the owner of the last row, which sets 0.
  * Point fields only, [(n_lat_local + n_overlap) * n_lon, n_component], longitude fastest.
- * Rows without cells (fewer than two, with the overlap) write no piece: the rank before holds them.
- * Poles: a globe (is_lon_lat 0) whose first or last row is not at a pole, but no farther from it
- * than 180 / n_lat degrees, is closed by a cap: one row more in the file, at the pole, with the
- * mean of the row beside it, component by component (`surrogate predict` knows it; see "poles" of
- * surrogate_series_set). The owner of that row writes it, so it has a piece in any case. */
+ * Rows without cells (fewer than two, with the overlap) have no file: the previous rank has them.
+ * Poles: a globe (is_lon_lat 0) whose first or last row is not at a pole, but within 180 / n_lat
+ * degrees of it, is closed by a cap: one more row in the file, at the pole, with the mean of the
+ * adjacent row for each component (`surrogate predict` recognizes it; see "poles" of
+ * surrogate_series_set). The owner of the adjacent row writes it and always has a file. */
 typedef struct surrogate_sphere_surface {
     int64_t n_lat, n_lon;
     int64_t first_lat, n_lat_local;
@@ -113,13 +111,14 @@ typedef struct surrogate_sphere_surface {
     int32_t n_overlap;
 } surrogate_sphere_surface;
 
-/*   name      array name in the file: the name of the model's card, so that `surrogate predict`
+/* Describes a field of this rank's piece.
+ *   name      array name in the file: the name of the model's card, so that `surrogate predict`
  *             finds it
- *   unit      NULL or the unit; stored as the array's VTK attribute UNITS_LABEL (and in its name if
- *             asked, see surrogate_series_set)
+ *   unit      NULL or the unit; stored as the array's VTK attribute UNITS_LABEL (and in its name
+ *             with the option unit_in_name, see surrogate_series_set)
  *   location  SURROGATE_POINT or SURROGATE_CELL
  *   array     [n, n_component], any stride and dtype, on the host. n: points or cells of this
- *             rank's mesh; in images x runs fastest, then y, then z. Written in its own type. */
+ *             rank's mesh; in images x runs fastest, then y, then z. Written in its dtype. */
 typedef struct surrogate_series_field {
     const char* name;
     const char* unit;
@@ -127,14 +126,12 @@ typedef struct surrogate_series_field {
     surrogate_array array;
 } surrogate_series_field;
 
-/* ---- time series
- * -------------------------------------------------------------------------------------------------
- */
+/* Time series */
 
 typedef struct surrogate_series surrogate_series;
 
-/* Record of a rank's write; plain bytes, to be gathered on rank 0 in the order of ranks (MPI_BYTE,
- * or any other way). */
+/* Record of a rank's write; plain bytes, to be gathered on rank 0 in the order of ranks, for
+ * example as MPI_BYTE. */
 typedef struct surrogate_piece {
     surrogate_status status; /* of the write */
     int32_t step;            /* 0, 1, ..: counts the writes of the series */
@@ -146,79 +143,87 @@ typedef struct surrogate_piece {
     uint64_t layout;           /* fingerprint of field names, types, components and locations */
 } surrogate_piece;
 
-/* A new series at `path`, which ends in .pvd; its directory must exist. Every rank calls it with
- * the same path. Rank 0 removes an old series of that name (the .pvd only; its other files are
- * overwritten as the run goes on). Its name has no control characters, which XML cannot keep.
- * Errors: INVALID_ARGUMENT (path, rank, size), IO. */
+/* Creates a series at `path`, which ends in .pvd and has no control characters, since XML cannot
+ * hold them; its directory must exist. Every rank calls it with the same path. Rank 0 removes an
+ * existing series of that name (the .pvd only; later writes replace its other files). The caller
+ * closes the series. Local. Errors: INVALID_ARGUMENT (path, rank, size), IO. */
 SURROGATE_API surrogate_status surrogate_series_create(const char* path, int32_t rank, int32_t size,
                                                        surrogate_series** series);
 
-/* Options, before the first write, the same on every rank:
+/* Sets an option before the first write, to the same value on every rank:
  *   compress      lz4 (default), none, zlib (30 times slower, a fifth smaller: for archives)
  *   unit_in_name  false (default), true: arrays are called "pressure [Pa]"
- *   poles         closed (default): caps on globes without pole rows; open: the rows as they are
- * Errors: UNKNOWN_NAME, INVALID_ARGUMENT. */
+ *   poles         closed (default): caps on globes without pole rows; open: the rows of the grid
+ * Local. Errors: UNKNOWN_NAME, INVALID_ARGUMENT. */
 SURROGATE_API surrogate_status surrogate_series_set(surrogate_series* series, const char* key,
                                                     const char* value);
 
-/* Writes this rank's piece of one step. Every rank calls it for every step, with the same fields in
- * the same order (a rank without points gives arrays of shape {0, n_component}) and with the same
- * kind of mesh. piece is always filled, also on error (piece->status), so that it can be gathered
- * without a branch. A rank that fails has no piece, publish then refuses the step, and the next
- * step may be tried.
- *   time_s  finite, larger than that of the last published step
- * Errors: INVALID_ARGUMENT, SHAPE (names the field), IO, NO_MEMORY. */
+/* Writes this rank's piece of one step on a mesh. Every rank calls it for every step, with the same
+ * fields in the same order (a rank without points passes arrays of shape {0, n_component}) and with
+ * the same kind of mesh. piece is always filled, also on error (piece->status), so that it can be
+ * gathered without a branch. If a rank fails, publish returns an error, and the next step may be
+ * tried.
+ *   time_s  seconds, finite, larger than that of the last published step
+ * Local. Errors: INVALID_ARGUMENT, SHAPE (names the field), IO, NO_MEMORY. */
 SURROGATE_API surrogate_status surrogate_series_write_mesh(surrogate_series* series, double time_s,
                                                            const surrogate_mesh* mesh,
                                                            int32_t n_fields,
                                                            const surrogate_series_field* fields,
                                                            surrogate_piece* piece);
+
+/* Writes this rank's piece of one step on a block of a uniform grid, as
+ * surrogate_series_write_mesh. */
 SURROGATE_API surrogate_status surrogate_series_write_image(surrogate_series* series, double time_s,
                                                             const surrogate_image* image,
                                                             int32_t n_fields,
                                                             const surrogate_series_field* fields,
                                                             surrogate_piece* piece);
+
+/* Writes this rank's piece of one step on rows of a sphere, as surrogate_series_write_mesh. */
 SURROGATE_API surrogate_status surrogate_series_write_sphere(
     surrogate_series* series, double time_s, const surrogate_sphere_surface* surface,
     int32_t n_fields, const surrogate_series_field* fields, surrogate_piece* piece);
 
-/* Rank 0, after all ranks have written the step: writes its summary and adds it to the .pvd (to a
- * temporary name, to the disk, then renamed). pieces [size], in the order of ranks. Nothing is
- * added if a piece failed, is of another step, has other fields, or if blocks of an image or rows
- * of a sphere leave gaps; the series stays as it was. Errors: INVALID_ARGUMENT (other ranks, no
- * write before), IO (or the failed rank's status), SHAPE. */
+/* Adds a step that all ranks have written to the series; rank 0 calls it. Writes the summary file
+ * of the step, then replaces the .pvd atomically. The series does not change if a piece failed,
+ * belongs to another step or has other fields, or if blocks of an image or rows of a sphere leave
+ * gaps.
+ *   pieces  [size], in the order of ranks
+ * Local. Errors: INVALID_ARGUMENT (not rank 0, no write before), IO (or the status of the failed
+ * rank), SHAPE. */
 SURROGATE_API surrogate_status surrogate_series_publish(surrogate_series* series, int32_t n_pieces,
                                                         const surrogate_piece* pieces);
 
-/* Frees the series; its files are complete already. Accepts NULL, sets the handle to NULL. */
+/* Frees the series. Its files are already complete. Accepts NULL, sets the handle to NULL.
+ * Local. */
 SURROGATE_API void surrogate_series_close(surrogate_series** series);
 
-/* ---- pictures
- * ----------------------------------------------------------------------------------------------------
- */
+/* Images */
 
 enum {
-    SURROGATE_COLOR_SEQUENTIAL = 0, /* dark blue, green, light yellow: growing lightness */
-    SURROGATE_COLOR_DIVERGING = 1,  /* blue, white, red: for differences, with min = -max */
-    SURROGATE_COLOR_ON_WHITE = 2    /* orange, red, dark violet: falling lightness, never white: for
-                                       lines on a white ground */
+    /* dark blue, green, light yellow: increasing lightness */
+    SURROGATE_COLOR_SEQUENTIAL = 0,
+    /* blue, white, red: for differences, with min = -max */
+    SURROGATE_COLOR_DIVERGING = 1,
+    /* orange, red, dark violet: decreasing lightness, never white: for lines on white */
+    SURROGATE_COLOR_ON_WHITE = 2
 };
 
-/* One field on a grid.
+/* Describes one field on a grid.
  *   values    [n_x, n_y], float or double, any stride: element (i, j) is drawn at column i from the
  *             left and row j from the bottom. Natural order of a DMDA (x fastest): stride {1, n_x};
  *             an array [i][j]: stride {n_y, 1}.
- *   min, max  ends of the colour map; min = max = 0: the smallest and largest finite value
- * Values beyond the ends take the colour of the end, NaN and infinity are grey. */
+ *   min, max  ends of the color map; min = max = 0: the smallest and largest finite value
+ * Values beyond the ends have the color of the end, NaN and infinity are gray. */
 typedef struct surrogate_png_panel {
     surrogate_array values;
     double min, max;
     int32_t color_map;
 } surrogate_png_panel;
 
-/* Writes a picture of one or several panels side by side, each with its colour bar below, all
- * scaled by whole numbers to the same height of at least 400 pixels. Needs no display. Local: one
- * rank that has the whole field calls it. Errors: INVALID_ARGUMENT, SHAPE, LIMIT (too wide), IO. */
+/* Writes an image of one or several panels side by side, each above its color bar, all scaled by
+ * integers to the same height of at least 400 pixels. Needs no display. Local: one rank that has
+ * the whole field calls it. Errors: INVALID_ARGUMENT, SHAPE, LIMIT (too wide), IO. */
 SURROGATE_API surrogate_status surrogate_png_write(const char* path, int32_t n_panels,
                                                    const surrogate_png_panel* panels);
 
@@ -228,12 +233,12 @@ enum {
     SURROGATE_FRAME_SCALE = 2 /* a bar of a round length below: for views without axes */
 };
 enum {
-    SURROGATE_NAN_GRAY = 0,    /* NaN is a value that went wrong */
-    SURROGATE_NAN_WHITE = 1,   /* NaN is where nothing is */
-    SURROGATE_NAN_OUTLINED = 2 /* the same, and a grey line around what is there */
+    SURROGATE_NAN_GRAY = 0,    /* NaN marks an error */
+    SURROGATE_NAN_WHITE = 1,   /* NaN marks points outside the domain */
+    SURROGATE_NAN_OUTLINED = 2 /* as WHITE, with a gray line around the domain */
 };
 
-/* An edge of a panel as an axis.
+/* Describes an edge of a panel as an axis.
  *   name, unit   such as "x" and "m"; NULL or "": none
  *   first, last  coordinates of the two ends of the edge (the outer sides of its first and last
  *                values): left and right, or lower and upper; finite and different */
@@ -243,15 +248,15 @@ typedef struct surrogate_png_axis {
     double first, last;
 } surrogate_png_axis;
 
-/* Text of a panel. All zero: none. Texts are UTF-8, one line, at most 200 bytes, and
+/* Describes the text of a panel. All zero: none. Texts are UTF-8, one line, at most 200 bytes, and
  * used during the call only.
  *   title     above the panel
  *   quantity, unit
- *             below the colour bar, as "pressure [Pa]"; NULL or "": none
+ *             below the color bar, as "pressure [Pa]"; NULL or "": none
  *   frame     SURROGATE_FRAME_..; AXES reads x and y, SCALE x
- *   nan       SURROGATE_NAN_..; infinity stays grey
- *   is_log10  1: values, min and max are logarithms to base 10, and the numbers at the bar are
- *             those of which they are logarithms */
+ *   nan       SURROGATE_NAN_..; infinity is gray in any case
+ *   is_log10  1: values, min and max are logarithms to base 10, and the color bar is labeled with
+ *             their powers of 10 */
 typedef struct surrogate_png_label {
     const char* title;
     const char* quantity;
@@ -262,10 +267,10 @@ typedef struct surrogate_png_label {
     int32_t is_log10;
 } surrogate_png_label;
 
-/* The picture of surrogate_png_write with words and numbers on white: a heading over all panels
- * (NULL: none), and what labels [n_panels] say, numbers at each colour bar in any case. The letters
- * grow with the width of the picture. Errors: as there; INVALID_ARGUMENT also for texts, axes and
- * numbers that cannot be. */
+/* Writes the image of surrogate_png_write with text on white: a heading over all panels (NULL:
+ * none), the texts of labels [n_panels], and numbers at each color bar. The font size is
+ * proportional to the width of the image. Local. Errors: as there; INVALID_ARGUMENT also for
+ * invalid texts, axes and numbers. */
 SURROGATE_API surrogate_status surrogate_png_write_labeled(const char* path, const char* heading,
                                                            int32_t n_panels,
                                                            const surrogate_png_panel* panels,
