@@ -30,9 +30,9 @@ enum class PositionCode { sinusoid, learned, rotary };
 
 /// Parts of ModelWrapper besides the blocks of a FLAREModel.
 struct SequenceConfig {
-    int64_t n_word = 0;      ///< rows of the table of tokens, that of padding included
-    int64_t padding = -1;    ///< the word that fills up; its row does not learn. < 0: there is none
-    int64_t max_length = 0;  ///< rows of the tables of positions, that of the class token included
+    int64_t n_word = 0;      ///< rows of the token table, including the padding row
+    int64_t padding = -1;    ///< padding word; its row is not trained. < 0: none
+    int64_t max_length = 0;  ///< rows of the position tables, including the class token
     Pool pool = Pool::mean;
     PositionCode position = PositionCode::sinusoid;
 
@@ -43,11 +43,12 @@ struct SequenceConfig {
 /// The official classes: FLAREModel (and FLAREExperimentalModel), BigFLAREModel, ModelWrapper.
 enum class Variant { model, ablation, sequence };
 
-/// Hyperparameters of an official class, checked. Source: constructors of vpuri3/FLARE.py.
-///   ablation  besides those of FLAREModel: latents that all heads share, latent_blocks, and widths
-///             of in_proj and out_proj
-///   sequence  in_proj is not there; out_norm and out_proj are final_norm and the head, of which
-///             the first layer, if there are two, ends in PyTorch's GELU
+/// Holds the checked hyperparameters of an official class. Source: constructors of
+/// vpuri3/FLARE.py.
+///   ablation  all hyperparameters of FLAREModel, and in addition latents that all heads share,
+///             latent_blocks, and widths of in_proj and out_proj
+///   sequence  in_proj does not exist; out_norm and out_proj are final_norm and the head. If the
+///             head has two layers, the first one ends in PyTorch's GELU
 struct Config {
     Variant variant = Variant::model;
     int64_t in_dim = 0, out_dim = 0, channel_dim = 64, num_blocks = 8, num_heads = 8,

@@ -18,9 +18,9 @@ struct KeptBlock {
     float* log_sum = nullptr;  ///< (H, M)
 };
 
-/// The way back of a run of FLARE on a device: passes over this rank's points, so many at a time,
-/// and between blocks the reduction of dz in which the ranks meet. Between the forward run of a
-/// block and its way back only KeptBlock lives; what lies in between is computed again.
+/// Runs the backward pass of FLARE on a device: passes over chunks of this rank's points and,
+/// between blocks, the reduction of dz over the ranks. Between the forward run of a block and its
+/// backward pass only KeptBlock is stored; intermediate values are recomputed.
 class DeviceGradientPasses {
 public:
     /// Local. All must outlive it. operand: fp32 or tf32.

@@ -139,8 +139,8 @@ private:
     kernels::Buffer<float> raw_queries_, dq_;  // (H, D, n_row)
     OutsideCounts outside_;                    // of doutputs, which have no range
     FirstBad bad_;
-    bool waits_ = false;       // an evaluation waits for its backward
-    std::exception_ptr late_;  // a failure of the last way back
+    bool waits_ = false;       // an evaluation has no backward pass yet
+    std::exception_ptr late_;  // failure of the last backward pass
 };
 
 void DeviceGradients::connect() {
@@ -436,7 +436,8 @@ void DeviceGradients::add_results(GradientSums& sums) {
     sums.close(0);
 }
 
-/// From gradients of the scaled queries to those of latent_q and q_norm, as GradientPasses does.
+/// Adds the gradients of latent_q and q_norm, computed from the gradients of the scaled queries as
+/// in GradientPasses.
 void DeviceGradients::add_queries(int64_t i, const double* dq, double* arena) {
     const BlockWeights<float>& block = layers_.blocks[static_cast<size_t>(i)];
     const BlockPlaces& places = passes_.places().blocks[static_cast<size_t>(i)];
@@ -471,7 +472,7 @@ std::vector<std::string> DeviceGradients::notes() const {
     const int64_t n_reduction = std::ssize(passes_.reductions()) * config_.num_blocks;
     int64_t n_byte = 0;
     for (const DeviceReduction& r : passes_.reductions()) n_byte += r.bytes() * n_reduction;
-    return {"gradients: going back sends " + std::to_string(n_byte) + " bytes in " +
+    return {"gradients: the backward pass sends " + std::to_string(n_byte) + " bytes in " +
                 std::to_string(n_reduction) +
                 " collectives between blocks; blocks are computed again from what was before them, "
                 "their products in " +

@@ -12,12 +12,13 @@
 
 namespace surrogate::impl::flare {
 
-/// FLARE on points, forward by the passes of kernels/flare/flare_device.hpp and back by those of
-/// flare_gradient_device.hpp, for numbers of the host. Local; throws not_supported for
-/// reproducible=true and for heads wider than the passes take. All must outlive it.
+/// Creates the program for FLARE on points with gradients. Forward uses the passes of
+/// kernels/flare/flare_device.hpp, backward the passes of flare_gradient_device.hpp; inputs and
+/// outputs are host arrays. Local. Throws not_supported for reproducible=true and for heads that
+/// are too wide for the passes. All arguments must outlive the program.
 ///
-/// Bits: those of a rank depend on its own points and their order only; the ranks' sums of dz are
-/// floats added as the transport adds them.
+/// Reproducibility: the results of one rank depend only on its own points and their order. The sums
+/// of dz over ranks are floats, added in the order of the transport.
 std::unique_ptr<GradientProgram> make_device_gradient_program(
     const Config& config, const Layers<float>& layers, std::shared_ptr<const DeviceWeights> weights,
     const PointDomain& domain, const PlanRequest& request, const RowCut& cut = {});

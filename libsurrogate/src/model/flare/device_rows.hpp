@@ -22,8 +22,9 @@ struct RowCut {
     int64_t part_points = 1024;
 };
 
-/// The weights of a model on a device as the way back reads them: the master's arena, and each
-/// block's queries (H, M, D), scaled. They follow MasterWeights::refresh() without taking memory.
+/// Holds the weights of a model on a device in the form that the backward pass reads: the master's
+/// arena, and the scaled queries (H, M, D) of each block. Updated after MasterWeights::refresh()
+/// without allocating.
 class RowWeights {
 public:
     /// Local. All must outlive it. Throws no_memory, device; a refresh throws device.
@@ -90,10 +91,12 @@ public:
     void linear_gradient(const LinearPlace& place, int64_t n_in, int64_t n_out, const float* x,
                          const float* dy) const;
 
-    /// y = chain(x); `memory` then has what chain_backward() needs. y null: nobody wants it.
+    /// Computes y = chain(x) and stores in `memory` the values that chain_backward() reads. y may
+    /// be null; then it is not computed.
     void chain(const MlpShape& shape, const MlpPlace& place, const float* x,
                const ChainMemory& memory, float* y) const;
-    /// dx = J^T dy [+ what dx was]; dx null: nobody needs it.
+    /// Computes dx = J^T dy, added to the previous dx if `accumulate`. dx may be null; then it is
+    /// not computed.
     void chain_backward(const MlpShape& shape, const MlpPlace& place, const float* x,
                         const float* dy, const ChainMemory& memory, bool accumulate,
                         float* dx) const;

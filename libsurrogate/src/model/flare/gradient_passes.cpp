@@ -153,9 +153,8 @@ void GradientPasses<T>::set_raw_queries(int64_t block) {
     });
 }
 
-/// Contribution of a chunk to the gradients of latent_q and q_norm. Both are linear in dq: so
-/// chunks add up as those of all other weights do, in GradientSums, and dq needs no reduction of
-/// its own.
+/// Adds the contribution of a chunk to the gradients of latent_q and q_norm. Both are linear in dq,
+/// so GradientSums adds the chunks as for all other weights, and dq needs no separate reduction.
 template <class T>
 void GradientPasses<T>::add_queries(int64_t i, LatentSums<T> dq, double* arena) const {
     const BlockWeights<T>& block = layers_.blocks[static_cast<size_t>(i)];

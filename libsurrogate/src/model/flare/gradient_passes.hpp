@@ -17,8 +17,8 @@
 
 namespace surrogate::impl::flare {
 
-/// The way back of a run of FLARE: sweeps over this rank's points, and between them the reductions
-/// of dz in which the ranks meet.
+/// Runs the backward pass of FLARE: sweeps over this rank's points and, between them, the
+/// reductions of dz over the ranks.
 template <class T>
 class GradientPasses {
 public:
@@ -42,15 +42,15 @@ public:
     /// of `back`; the same on every rank.
     T* dlogits() { return readout_->dlogits(); }
 
-    /// Collective. From the inputs of `back` to its outputs, if wanted, and `sums`, to which each
-    /// chunk is added on its own. Returns whether all dz were finite; nothing is computed if not
-    /// alive, and the sums are poisoned.
+    /// Reads the inputs of `back`, writes its outputs if `wants_inputs`, and adds each chunk
+    /// separately to `sums`. Returns true if all dz are finite. If `alive` is false, nothing is
+    /// computed and the sums are marked as failed. Collective.
     bool run(bool alive, bool wants_inputs, GradientSums& sums);
 
     /// Returns, for each entry of the master, the sweep after which it is complete.
     std::vector<int> stages() const { return places_.stages(layers_.weights.master()); }
 
-    /// Payload and calls of one run, without those of the sums of weights.
+    /// Payload and number of calls of one run, without the sums of weights.
     int64_t bytes_sent() const;
     int64_t collectives() const;
     int64_t bytes() const;
@@ -84,9 +84,10 @@ private:
 /// For the notes of a plan.
 template <class T>
 std::string backward_note(const GradientPasses<T>& backward, const Passes<T>& forward) {
-    return "gradients: going back sends " + std::to_string(backward.bytes_sent()) + " bytes in " +
-           std::to_string(backward.collectives()) + " collectives between blocks; a run keeps " +
-           std::to_string(forward.kept_bytes()) + " bytes of its blocks";
+    return "gradients: the backward pass sends " + std::to_string(backward.bytes_sent()) +
+           " bytes in " + std::to_string(backward.collectives()) +
+           " collectives between blocks; a run keeps " + std::to_string(forward.kept_bytes()) +
+           " bytes of its blocks";
 }
 
 }  // namespace surrogate::impl::flare

@@ -102,7 +102,7 @@ public:
     void close(int64_t, int) override {}
 
     bool reduce(Communicator& comm, bool poisoned, T* dz) override {
-        // An integer cannot carry NaN: a flag travels with the maxima.
+        // Integers cannot carry NaN, so a flag is sent with the maxima.
         set_maxima(poisoned);
         comm.all_reduce_max(std::span(maxima_.begin(), maxima_.end()));
         const bool finite = maxima_[sizes_.n_head] == 0;

@@ -20,8 +20,9 @@ public:
     virtual kernels::flare::LatentSums<T> open(int64_t chunk, int thread) = 0;
     virtual void close(int64_t chunk, int thread) = 0;
 
-    /// Collective: dz (H, D, n_row), padding zero. poisoned: this rank sends NaN instead of its
-    /// sums. Returns false, on all ranks, if any rank's sums are not finite; dz is then worthless.
+    /// Sums dz (H, D, n_row; padding zero) over the ranks. If the bool argument is true, this rank
+    /// sends NaN instead of its sums. Returns false on all ranks if the sums of any rank are not
+    /// finite; dz is then undefined. Collective.
     virtual bool reduce(Communicator& comm, bool poisoned, T* dz) = 0;
 
     virtual int64_t bytes() const = 0;

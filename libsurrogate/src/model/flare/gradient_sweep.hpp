@@ -18,9 +18,9 @@
 
 namespace surrogate::impl::flare {
 
-/// One pass of the local points back through the network. Backward takes num_blocks + 1 sweeps,
-/// s = num_blocks .. 0, for one tile at a time. Sweep s ends with what is before block s, and
-/// begins block s - 1 from behind; dx is the gradient of the stream.
+/// Backpropagates the local points through a part of the network. Backward takes num_blocks + 1
+/// sweeps, s = num_blocks .. 0, for one tile at a time. Sweep s ends with what is before block s,
+/// and begins block s - 1 from behind; dx is the gradient of the stream.
 ///
 ///   first      s = num_blocks       dx  = (output of the network)^T doutput
 ///              s < num_blocks       dk, dv, dq = mix_backward(k, v, dy)       attention of block s
@@ -30,10 +30,11 @@ namespace surrogate::impl::flare {
 ///                                   dz  = decode_backward(k, z, dy)
 ///              s = 0                dinput = in_proj^T dx
 ///
-/// What a sequence does besides: see Sequence and ReadoutGradient.
+/// For the additional steps of a sequence, see Sequence and ReadoutGradient.
 ///
-/// In float, 12 H bytes a point live between sweeps besides what the forward pass has kept: dx and
-/// dy replace streams that nobody needs any more, so a forward pass is good for one backward.
+/// In float, 12 H bytes per point are kept between sweeps in addition to the data stored by the
+/// forward pass. dx and dy overwrite streams that are no longer needed, so one forward pass allows
+/// one backward pass.
 template <class T>
 class GradientSweep {
 public:
@@ -44,8 +45,8 @@ public:
         const ReadoutGradient<T>* readout = nullptr;
     };
 
-    /// back: its inputs are gradients of the outputs of `ports`, its outputs those of the inputs.
-    /// All must outlive it.
+    /// The inputs of `back` are the gradients of the outputs of `ports`; its outputs are the
+    /// gradients of the inputs of `ports`. All arguments must outlive the object.
     GradientSweep(const Config& config, const Layers<T>& layers, const kernels::Queue& queue,
                   PointPorts<T>& ports, PointPorts<T>& back, const OfSequence& sequence,
                   Streams<T>& streams, const Places& places);

@@ -19,8 +19,8 @@ namespace surrogate::impl::flare {
 ///   z += out_proj(softmax(q k^T / sqrt(D)) v),   q, k, v = qkv_proj(norm1(z))
 ///   z += mlp(norm2(z))
 ///
-/// All ranks compute them: z is the same everywhere. The same bits for any number of threads and on
-/// every vector level.
+/// All ranks compute them, as z is equal on all ranks. Bitwise reproducible for any number of
+/// threads and on every vector level.
 template <class T>
 class LatentBlocks {
 public:

@@ -70,8 +70,8 @@ AttendGradient<T> LatentGradient<T>::of_queries(int64_t tile) const {
             channels(rows, 0, n_head), channels(rows, n_head, n_head)};
 }
 
-/// From behind a latent block to its averages: dx_ becomes the gradient of what is between
-/// attention and MLP, and dy_ that of the averages.
+/// Backpropagates from the output of a latent block to its averages. On return, dx_ is the gradient
+/// of the values between attention and MLP, and dy_ is the gradient of the averages.
 template <class T>
 void LatentGradient<T>::feed_forward_back(const LatentBlockWeights<T>& block,
                                           const LatentBlockPlaces& places, Tile<T> x, int64_t tile,

@@ -13,15 +13,16 @@
 
 namespace surrogate::impl::flare {
 
-/// Backward through the latent blocks of a block. As forward, all ranks compute the same: gradients
-/// of weights are those of one of them. Latents are kept before every latent block while one block
-/// goes back; the rest is computed again. A tile of latents is a chunk of GradientSums, and no sum
-/// crosses tiles in an order of threads: the same bits for any number of ranks and threads.
+/// Runs the backward pass through the latent blocks of a block. As in forward, all ranks compute
+/// the same; only one rank contributes the gradients of weights. During the backward pass of a
+/// block, the latents before every latent block are stored; the rest is recomputed. A tile of
+/// latents is a chunk of GradientSums, and no sum over tiles depends on the order of threads.
+/// Bitwise reproducible for any number of ranks and threads.
 template <class T>
 class LatentGradient {
 public:
-    /// Local. All must outlive it. Takes memory only if the network has such blocks. gives_weights:
-    /// whether gradients of weights are those of this rank.
+    /// Local. All arguments must outlive the object. Allocates only if the network has latent
+    /// blocks. gives_weights: this rank contributes the gradients of weights.
     LatentGradient(const Config& config, LatentBlocks<T>& forward, const kernels::Queue& queue,
                    bool gives_weights);
 

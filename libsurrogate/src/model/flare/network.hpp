@@ -12,8 +12,8 @@
 /// FLARE (arXiv:2508.12594; official code vpuri3/FLARE.py): the network around kernels/flare.
 namespace surrogate::impl::flare {
 
-/// At most `n_found` tensors are in the file: a card that asks for far more is refused before its
-/// list is made.
+/// Returns the tensors that the card requires. The file has at most `n_found` tensors; a card that
+/// requires far more is rejected before the list is created.
 std::vector<TensorSpec> required_tensors(const Card& card, int64_t n_found);
 
 /// See make_network of the table; `file` has no tensors any more.

@@ -40,7 +40,7 @@ void Passes<T>::allocate(int64_t chunk_tiles, int64_t n_chunk_global) {
     n_chunk_ = (n_tile() + chunk_tiles_ - 1) / chunk_tiles_;
     if (reproducible_) {
         reduction_ = reproducible_reduction<T>(sizes_, queue_.n_thread(), n_chunk_, n_chunk_global);
-    } else if (!reduction_) {  // that of the fast mode does not depend on the points
+    } else if (!reduction_) {  // the fast reduction does not depend on the points
         reduction_ = fast_reduction<T>(sizes_, queue_.n_thread());
     }
     const bool keeps = keeps_ != Keeps::nothing;

@@ -14,8 +14,8 @@
 
 namespace surrogate::impl::flare {
 
-/// A run of FLARE from the tiles of its inputs to those of its outputs: sweeps over this rank's
-/// points, and between them the reductions in which the ranks meet.
+/// Runs FLARE from its input tiles to its output tiles: sweeps over this rank's points and, between
+/// them, the reductions over the ranks.
 template <class T>
 class Passes {
 public:

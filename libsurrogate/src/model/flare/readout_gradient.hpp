@@ -12,15 +12,16 @@
 
 namespace surrogate::impl::flare {
 
-/// Backward of a SequenceReadout. Every rank has the prediction, and its gradient: all compute the
-/// head's backward, and the gradients of its weights are those of rank 0. Each token of a mean has
-/// an equal share. The largest of a channel has the first token that is as large, in the order of
-/// the sequence. The same bits for any number of ranks and threads.
+/// Runs the backward pass of a SequenceReadout. Every rank has the prediction and its gradient, so
+/// all ranks compute the backward pass of the head; rank 0 contributes the gradients of its
+/// weights. With mean pooling, each token receives an equal part of the gradient. With max pooling,
+/// the gradient of a channel goes to the first token of the sequence that has the maximum. Bitwise
+/// reproducible for any number of ranks and threads.
 template <class T>
 class ReadoutGradient {
 public:
-    /// Local; all must outlive it. gives_weights: whether gradients of weights are those of this
-    /// rank.
+    /// Local. All arguments must outlive the object. gives_weights: this rank contributes the
+    /// gradients of weights.
     ReadoutGradient(const Config& config, const Layers<T>& layers, const kernels::Queue& queue,
                     const SequenceReadout<T>& forward, const Places& places, bool gives_weights);
 

@@ -32,9 +32,9 @@ bool divide(const Sum* sums, int64_t n_dim, T* z) {
     return finite;
 }
 
-/// log2 of x > 0 in plain double arithmetic without libm: the same bits on every machine. With
-/// x = 2^e m, m about 1, log2 x = e + 2 / ln 2 artanh((m - 1) / (m + 1)) by its series; the first
-/// term left out is below 1e-18.
+/// Returns log2 of x > 0 in plain double arithmetic without libm, bitwise identical on every
+/// machine. With x = 2^e m, m about 1, log2 x = e + 2 / ln 2 artanh((m - 1) / (m + 1)) by its
+/// series; the first term left out is below 1e-18.
 double log2_exact(double x) {
     constexpr double two_over_ln_2 = 2.8853900817779268;
     int exponent = 0;
@@ -165,7 +165,7 @@ public:
     T* v_max(int thread) override { return v_max_.data() + thread * sizes_.n_head; }
 
     bool reduce(Communicator& comm, bool poisoned, T* z, T* log_sum) override {
-        // An integer cannot carry NaN: a flag travels with the maxima.
+        // Integers cannot carry NaN, so a flag is sent with the maxima.
         const bool bad = poisoned || !sums_are_finite();
         set_maxima(bad);
         comm.all_reduce_max(std::span(maxima_.begin(), maxima_.end()));

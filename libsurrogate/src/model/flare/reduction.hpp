@@ -28,10 +28,10 @@ public:
     /// Largest |v| a head seen by `thread`, (H); null if not needed.
     virtual T* v_max(int thread) = 0;
 
-    /// Collective: z (H, M, D) and, unless null, log_sum (H, n_row) = log2 sum_n 2^S over all
-    /// points; 0 if there are none. poisoned: this rank sends NaN instead of its sums. Returns
-    /// false if any rank's sums are not finite; z is then not finite on any rank, and log_sum as it
-    /// was.
+    /// Computes z (H, M, D) and, unless null, log_sum (H, n_row) = log2 sum_n 2^S over all points;
+    /// 0 if there are no points. If the bool argument is true, this rank sends NaN instead of its
+    /// sums. Returns false if the sums of any rank are not finite; z is then not finite on any
+    /// rank, and log_sum is unchanged. Collective.
     virtual bool reduce(Communicator& comm, bool poisoned, T* z, T* log_sum) = 0;
 
     virtual int64_t bytes() const = 0;

@@ -65,7 +65,8 @@ public:
                         double* arena) const;
     void positions_backward(int64_t tile, kernels::Tile<const T> dx, const SequencePlaces& places,
                             double* arena) const;
-    /// dk from the gradient of turned keys to that of keys; `head` has room for a head's channels.
+    /// Converts dk in place from the gradient of rotated keys to the gradient of keys. `head` is
+    /// scratch for the channels of one head.
     void turn_backward(int64_t tile, kernels::Tile<T> dk, T* head) const;
     /// Scatters the rows that visible() gathered to their tokens; zeros at hidden ones.
     void spread(int64_t tile, kernels::Tile<T> data) const;

@@ -89,7 +89,7 @@ bool SequenceReadout<T>::sum(Communicator& comm, bool poisoned) {
     return true;
 }
 
-/// Maxima do not carry NaN: a flag travels with them.
+/// Reduces the maxima over the ranks. Maxima do not carry NaN, so a flag is sent with them.
 template <class T>
 bool SequenceReadout<T>::raise(Communicator& comm, bool poisoned) {
     std::fill(maxima_.begin(), maxima_.end(), std::numeric_limits<double>::lowest());

@@ -13,10 +13,10 @@
 
 namespace surrogate::impl::flare {
 
-/// One prediction of a whole sequence: the mean or the largest of each channel over all tokens, or
-/// what became of the class token; then the head, which every rank computes. The same bits for any
-/// number of ranks and threads: tiles are summed in double, and their sums are added as integers
-/// (ExactGrid), for channels that a norm has bounded.
+/// Computes one prediction for a whole sequence: the mean or maximum of each channel over all
+/// tokens, or the channels of the class token, followed by the head, which every rank computes.
+/// Bitwise reproducible for any number of ranks and threads: tiles are summed in double, and their
+/// sums are added as integers (ExactGrid), for channels that are bounded by a norm.
 template <class T>
 class SequenceReadout {
 public:

@@ -34,7 +34,7 @@ template <class T>
 void Sweep<T>::resize() {
     n_point_ = ports_.n_point();
     streams_.resize(sequence_.tokens ? sequence_.tokens->n_tile() : ports_.n_tile());
-    // The last tile of tokens may stand before that of the class token.
+    // The last tile of tokens may precede the tile of the class token.
     if (sequence_.tokens) streams_.clear();
 }
 

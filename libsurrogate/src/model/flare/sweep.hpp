@@ -39,7 +39,8 @@ public:
         SequenceReadout<T>* readout = nullptr;
     };
 
-    /// Reads and writes the tiles of `ports`, or those of the sequence. All must outlive it.
+    /// Reads and writes the tiles of `ports`, or the tiles of the sequence. All arguments must
+    /// outlive the object.
     Sweep(const Config& config, const Layers<T>& layers, const kernels::Queue& queue,
           PointPorts<T>& ports, const OfSequence& sequence = {}, Keeps keeps = Keeps::nothing);
 

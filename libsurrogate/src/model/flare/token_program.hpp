@@ -14,9 +14,9 @@
 
 namespace surrogate::impl::flare {
 
-/// Common part of the sequence classifier's programs. Base: Program or GradientProgram. Tokens
-/// travel to contiguous shares of the sequence, in whole tiles; each tile is a chunk of the
-/// reproducible mode. The class token is on rank 0.
+/// Common part of the programs of the sequence classifier. Base: Program or GradientProgram. Tokens
+/// are redistributed to contiguous parts of the sequence, in whole tiles; each tile is a chunk of
+/// the reproducible mode. The class token is on rank 0.
 template <class T, class Base>
 class TokenProgram : public Base {
 public:
@@ -63,7 +63,8 @@ public:
         return bad_word_;
     }
 
-    /// The words of a rank in trouble name no row of the table: ranks say so before tokens travel.
+    /// Words of a failed rank may not be rows of the table, so ranks exchange their status before
+    /// the tokens are sent.
     bool evaluate(bool alive) override {
         if (!on_all_ranks(comm_, alive)) return false;
         rows_->to_canonical(2);
@@ -99,7 +100,7 @@ public:
 
 protected:
     bool is_by_token() const { return config_.sequence.pool == Pool::none; }
-    /// Collective: predictions of tokens will go back on this route.
+    /// Sets the route on which predictions of tokens return to the solver. Collective.
     virtual void reorder(RowRoute route) { ports_.reorder(std::move(route)); }
     /// Local: takes what memory depends on the tokens. begins: of the shares of ranks.
     virtual void allocate(std::span<const int64_t> begins);

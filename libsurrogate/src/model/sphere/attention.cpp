@@ -10,8 +10,9 @@ namespace surrogate::impl::sphere {
 
 namespace {
 
-/// Work of a pair beside that of a column's projections: a multiply-add of scores and averages runs
-/// at about two thirds of the speed of a matrix product, and the exponential counts as ten.
+/// Returns the work per pair, relative to the projections of a column. A multiply-add of scores and
+/// averages runs at about two thirds of the speed of a matrix product, and the exponential counts
+/// as ten.
 double pair_cost(const Attention& a) {
     return 1.5 * 2 * static_cast<double>(a.n_key + a.n_value) +
            20.0 * static_cast<double>(a.n_head);
@@ -178,8 +179,8 @@ void AttentionLayer<T>::prepare_rings(const Attention& config, const Phases& pha
     }
 }
 
-/// Blocks of query rows: the interior ones reach own keys only, and are worked on while the keys of
-/// others travel.
+/// Divides query rows into blocks. Interior blocks reach own keys only, and are computed while the
+/// keys of other ranks are exchanged.
 template <class T>
 void AttentionLayer<T>::prepare_neighborhood(const Frame& frame, const Attention& config,
                                              const kernels::Heads& heads, Workspace& ws) {

@@ -19,15 +19,16 @@ using kernels::sphere::Stencil;
 template <class T>
 class AttentionGradient;
 
-/// Attention of the queries of this rank's rows: projections, what must come from other ranks,
-/// the average of values, and the output projection. Neighborhood attention keeps keys and values
-/// of the rows that its queries reach, global attention those of all rows.
+/// Computes attention for the queries of this rank's rows: projections, exchange with other ranks,
+/// the average of values, and the output projection. Neighborhood attention stores keys and values
+/// of the rows that its queries reach, global attention keys and values of all rows.
 ///
-/// Keys and values of other ranks' rows come in one of two ways: they are exchanged (models: bands
-/// of the key grid are given), or the caller brings the inputs of all rows in ws.key_rows, and they
-/// are projected here again (single layers, whose inputs travel anyway). Exchanging inputs instead
-/// inside a model would halve the bytes, and cost n_in * (n_key + n_value) multiply-adds a point
-/// that take longer than its bytes on any network a CPU is attached to.
+/// Keys and values of other ranks' rows are obtained by one of two methods. In models, they are
+/// exchanged (bands of the key grid are given). In single layers, whose inputs are redistributed in
+/// any case, the caller provides the inputs of all rows in ws.key_rows, and they are projected here
+/// again. Exchanging inputs inside a model would halve the bytes, but cost n_in * (n_key + n_value)
+/// multiply-adds per point, which take longer than the exchange on any network that a CPU is
+/// attached to.
 template <class T>
 class AttentionLayer {
 public:
@@ -60,8 +61,8 @@ public:
         Field<T>& average_rows() { return averages.n_channel() > 0 ? averages : kept_averages; }
         int64_t bytes() const;
     };
-    /// Local: takes the memory. key_bands: who computes which keys, or null: the caller brings
-    /// them, and those of the rows `also` that backward needs besides.
+    /// Allocates the workspace. Local. key_bands: the rank that computes each key row, or null if
+    /// the caller provides the keys, including the rows `also` that backward needs in addition.
     static void prepare(const Frame& frame, const Attention& config, Range out_rows,
                         const Bands* key_bands, Workspace& workspace, Range also = {0, 0});
     /// Local, behind prepare(): from now on the workspace keeps what backward needs.

@@ -17,10 +17,11 @@ public:
     virtual Tile<const T> tile(const Work& work, int thread) const = 0;
 };
 
-/// Backward of an AttentionLayer: queries, keys and values are made from one field on one grid, as
-/// in all models, or from three on two grids. Gather form: queries sum over keys, keys over the
-/// queries that see them, of which those of other ranks come with their gradients. Every sum runs
-/// in a fixed order: the same bits on any number of ranks.
+/// Runs the backward pass of an AttentionLayer. Queries, keys and values are computed from one
+/// field on one grid, as in all models, or from three fields on two grids. Gather form: queries sum
+/// over keys, and keys over the queries that attend to them. Queries of other ranks are received
+/// with their gradients. Every sum runs in a fixed order, so the result is bitwise reproducible on
+/// any number of ranks.
 template <class T>
 class AttentionGradient {
 public:
@@ -46,8 +47,8 @@ public:
     AttentionGradient(const Frame& frame, const AttentionLayer<T>& layer, const Attention& config,
                       const MasterWeights& master, const std::string& prefix);
 
-    /// Local: takes the memory, in the workspace of forward too, which must hold the keys of
-    /// own_keys: those whose gradients this rank computes.
+    /// Allocates, also in the workspace of forward, which must hold the keys of own_keys. own_keys:
+    /// the keys whose gradients this rank computes. Local.
     static void prepare(const Frame& frame, const Attention& config, Range own_keys,
                         Forward& forward, Workspace& ws);
     /// Collective. bands: of the queries.
@@ -61,8 +62,8 @@ public:
     void back(Forward& forward, Workspace& ws, Scratch<T>& scratch, const TileSource<T>& x,
               Field<T>& g, Field<T>& dx, GradientSums& sums) const;
 
-    /// The inputs of a layer between two grids, and their gradients, written: those of the query on
-    /// the forward's rows of queries, those of key and value on own_keys.
+    /// The inputs of a layer between two grids, and their gradients, which are written: dquery on
+    /// the query rows of the forward pass, dkey and dvalue on own_keys.
     struct Sides {
         const TileSource<T>&query, &key, &value;
         Field<T>&dquery, &dkey, &dvalue;
@@ -81,8 +82,8 @@ private:
     Rings<T> queries(Workspace& ws) const { return {&ws.query_layout, ws.query_memory.data()}; }
     Rings<T> slopes(Workspace& ws) const { return {&ws.slope_layout, ws.slope_memory.data()}; }
     Rings<T> row_sums(Workspace& ws) const { return {&ws.sums_layout, ws.sums_memory.data()}; }
-    /// A tile of an input with the gradient of its projection, which is changed, and where to write
-    /// or add that of the input.
+    /// A tile of an input, the gradient of its projection (overwritten), and the tile that the
+    /// gradient of the input is written or added to.
     struct Part {
         Tile<const T> input;
         Tile<T> slope, to;

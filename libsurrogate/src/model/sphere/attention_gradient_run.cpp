@@ -105,7 +105,7 @@ void AttentionGradient<T>::attention_back(Forward& forward, Workspace& ws, Scrat
         finish_exchange(ws);
         slope_keys_globally(forward, ws);
     } else {
-        slope_queries(forward, ws);  // while the rows of others travel
+        slope_queries(forward, ws);  // while the rows of other ranks are exchanged
         finish_exchange(ws);
         slope_keys(forward, ws);
     }
@@ -269,7 +269,8 @@ void AttentionGradient<T>::slope_keys_globally(Forward& forward, Workspace& ws) 
     });
 }
 
-/// part.slope, of what the norm of heads gave, to that of what it got.
+/// Converts part.slope from the gradient of the output of the head norm to the gradient of its
+/// input.
 template <class T>
 void AttentionGradient<T>::unnormalise(Workspace& ws, Scratch<T>& scratch,
                                        const kernels::Linear<T>& linear, const T* norm,

@@ -195,7 +195,7 @@ void AttentionLayer<T>::attend(Workspace& ws, Scratch<T>& scratch, bool accumula
         attend_globally(ws, scratch, sink);
         return;
     }
-    attend_rows(ws, ws.interior, sink);  // while the rows of others travel
+    attend_rows(ws, ws.interior, sink);  // while the rows of other ranks are exchanged
     finish_exchange(ws);
     attend_rows(ws, ws.boundary, sink);
     if (ws.stencil.n_phase_out == 1) return;
@@ -241,7 +241,7 @@ void AttentionLayer<T>::attend_globally(Workspace& ws, Scratch<T>& scratch,
         finish_exchange(ws);
         accumulate(ws, ws.key_rows);  // one order of rows on any number of ranks
     } else {
-        accumulate(ws, ws.own_keys);  // while the rows of others travel
+        accumulate(ws, ws.own_keys);  // while the rows of other ranks are exchanged
         finish_exchange(ws);
         accumulate(ws, {ws.key_rows.begin, ws.own_keys.begin});
         accumulate(ws, {ws.own_keys.end, ws.key_rows.end});

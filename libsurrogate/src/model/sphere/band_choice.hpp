@@ -16,9 +16,10 @@ std::vector<double> row_costs(const Grid& out, const Grid& in, double theta_cuto
                               const RowWork& work);
 void add_costs(std::vector<double>& sum, const std::vector<double>& cost, double times = 1);
 
-/// Distribution of the rows of a grid that is also the solver's: the solver's own bands, or
-/// balanced ones if the time that saves is longer than its fields take to travel, or if the solver
-/// has blocks. Adds a note that says so. n_channel: of the fields that would travel.
+/// Chooses the distribution of the rows of a grid that the solver uses too: the solver's bands, or
+/// balanced bands if they save more time than the redistribution of the fields costs, or if the
+/// solver has blocks. Adds a note about the choice. n_channel: channels of the fields that would be
+/// redistributed.
 Bands choose_bands(const Frame& frame, const SphereDomain& domain,
                    const std::vector<double>& row_cost, int64_t n_channel,
                    std::vector<std::string>& notes);

@@ -12,9 +12,9 @@
 #include "libsurrogate/src/file/card.hpp"
 #include "libsurrogate/src/model/family/tensor_layout.hpp"
 
-/// Resolved card of a sphere model: every size, grid and cutoff that the network is
-/// built from. Names and defaults are those of the official constructors.
-/// Source: specs of the sphere and of its models; NVIDIA/torch-harmonics 0.9.
+/// Resolved card of a sphere model: every size, grid and cutoff that the network is built from.
+/// Names and defaults agree with the official constructors. Source: specs of the sphere and of its
+/// models; NVIDIA/torch-harmonics 0.9.
 namespace surrogate::impl::sphere {
 
 using kernels::Grid;

@@ -9,10 +9,10 @@
 
 namespace surrogate::impl::sphere {
 
-/// Backward of a ConvolutionLayer. The gradient of its input is a convolution with the transposed
-/// stencil, in the opposite order: where forward has its weights first, backward has geometry
-/// first. Every sum runs over rows and columns in a fixed order: the same bits on any number of
-/// ranks.
+/// Runs the backward pass of a ConvolutionLayer. The gradient of its input is a convolution with
+/// the transposed stencil, in the opposite order: where forward applies its weights first, backward
+/// applies the stencil first. Every sum runs over rows and columns in a fixed order, so the result
+/// is bitwise reproducible on any number of ranks.
 template <class T>
 class ConvolutionGradient {
 public:

@@ -31,9 +31,9 @@ public:
     /// Queries of rows [rows.begin, rows.end). Local.
     AttentionStage(const Attention& attention, kernels::Operand operand, Range rows);
 
-    /// Rows whose keys and values are read, the own ones among them; those of qkv.
+    /// Returns the rows of qkv: rows whose keys and values are read, including the own rows.
     Range held() const { return held_; }
-    /// Ranks' keys and values; where there are several. Local.
+    /// Returns the exchange of keys and values between ranks; used with several ranks only. Local.
     RingExchange exchange(const Bands& bands, const Wanted& wanted, int rank) const;
     /// Keys and values in the queries, keys and values at `qkv`.
     RingMemory rings(void* qkv) const;

@@ -11,13 +11,13 @@
 
 namespace surrogate::impl::sphere {
 
-/// The way between the solver's points and the rows of the image that a rank of a device computes.
-/// Points that lie on the rank that computes them are read and written where they are; others
-/// travel over the host.
+/// Maps the solver's points to the rows of the image that a rank of a device computes. Points on
+/// the rank that computes them are read and written in place; other points are redistributed over
+/// the host.
 class DeviceImageRows {
 public:
-    /// Collective. Throws not_supported on all ranks if points travel and the two domains are
-    /// distributed differently. n_column: the most of a port.
+    /// Collective. Throws not_supported on all ranks if points are redistributed and the two
+    /// domains are distributed differently. n_column: the largest number of columns of a port.
     DeviceImageRows(const SphereDomain& input, const SphereDomain& output, const Bands& bands,
                     int64_t n_column);
 

@@ -120,7 +120,8 @@ private:
     std::optional<AttentionStage> attention_;
     DeviceColumns columns_;
     DeviceArena arena_;
-    // In arena_. work_: gathered, then qkv, then hidden channels, then those of the decoder.
+    // In arena_. work_ holds gathered channels, then qkv, then hidden channels, then the channels
+    // of the decoder.
     int64_t x_ = 0, work_ = 0, normed_ = 0, image_ = 0, expanded_ = 0, parts_ = 0;
     int64_t points_in_ = 0, points_out_ = 0;
     // Held rows; the own ones alone on one rank.
@@ -246,7 +247,7 @@ LinearArgs DevicePasses::layer_args(const kernels::DeviceLinear& layer) const {
     return pass_of(layer, weights_->operand(), grid_.n_tile());
 }
 
-/// Channels of own rows, to those of the rows that are held.
+/// Copies the channels of own rows to the held rows, and exchanges the rest with other ranks.
 void DevicePasses::exchange_planes(const std::optional<RingExchange>& exchange, int64_t from,
                                    Range own, int64_t to, Range held, int64_t n_lon,
                                    DeviceSteps& steps) const {
@@ -310,7 +311,7 @@ void DevicePasses::measure(DeviceSteps& steps) const {
     for (const DeviceGather& gather : gathers_) steps.gather(gather);
 }
 
-/// The normalised stream as the layer's input; behind measure().
+/// Sets the normalized stream as the input of the layer. Call after measure().
 void DevicePasses::take_normalised(LinearArgs& args, const kernels::DeviceNorm& norm,
                                    Stream stream) const {
     const int64_t width = widths().points.width;
@@ -486,7 +487,9 @@ std::vector<std::string> DevicePasses::notes() const {
         "upsampling and the decoder's geometry are one stencil from the internal grid, of " +
         std::to_string(decoder_->n_strip()) + " strips");
     if (image_rows_->travels())
-        list.push_back("points travel to their bands and predictions back over the host");
+        list.push_back(
+            "points are redistributed to their bands, and predictions to the solver, over the "
+            "host");
     return list;
 }
 

@@ -55,9 +55,9 @@ public:
     /// outlive it.
     DeviceExchange exchange(const RingStaging& staging) const;
 
-    /// Own rings of `from` to all that want them, also to `to` of this rank unless both are the
-    /// same memory; those of others to `to`. A lost run gives NaN, and
-    /// taking that is a finding.
+    /// Sends own rings of `from` to all ranks that request them, and copies them to `to` on this
+    /// rank unless both are the same memory. Rings of other ranks are received in `to`. A failed
+    /// run sends NaN; a rank that receives NaN records a finding.
     void enqueue(const kernels::sphere::DeviceKernels& kernels, kernels::Device& device,
                  const DeviceArena& arena, const RingStaging& staging, const RingMemory& from,
                  const RingMemory& to, kernels::DeviceFindings* findings, DeviceSteps& steps) const;

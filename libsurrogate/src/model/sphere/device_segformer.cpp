@@ -81,7 +81,7 @@ struct Geometry {
     }
 };
 
-/// Tables of a level; those of its repetitions only if it has some.
+/// Tables of a level. Tables of repetitions exist only if the level has repetitions.
 struct LevelTables {
     Range own;
     DeviceGrid grid;
@@ -351,7 +351,7 @@ void SegformerDevicePasses::to_planes(size_t i, const float* from, int64_t n_cha
                     stream);
 }
 
-/// Channels of own rows, to those of the rows that are held.
+/// Copies the channels of own rows to the held rows, and exchanges the rest with other ranks.
 void SegformerDevicePasses::exchange_planes(const Geometry& geometry, Range own, int64_t n_lon,
                                             DeviceSteps& steps) const {
     if (!geometry.exchange) return;
@@ -479,7 +479,8 @@ void SegformerDevicePasses::expand(size_t i, Stream stream) const {
     to_planes(i, head.to_stream, n_expanded, stream);
 }
 
-/// The level's part of the image is added to that of those before; the last goes to the columns.
+/// Adds the level's part of the image to the sum of the previous levels. The last level writes the
+/// sum to the columns.
 void SegformerDevicePasses::upsample(size_t i, Stream stream) const {
     const bool is_last = i + 1 == tables_.size();
     kernels::sphere::WriteArgs write;
@@ -580,7 +581,9 @@ std::vector<std::string> SegformerDevicePasses::notes() const {
     list.push_back(
         "levels share their memory: each adds its part to the image before the next one");
     if (image_rows_->travels())
-        list.push_back("points travel to their bands and predictions back over the host");
+        list.push_back(
+            "points are redistributed to their bands, and predictions to the solver, over the "
+            "host");
     return list;
 }
 

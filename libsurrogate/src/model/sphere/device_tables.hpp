@@ -31,7 +31,8 @@ constexpr int64_t device_rows(const kernels::sphere::DeviceGrid& grid) {
 /// A stencil as a device holds it, made on the host and copied.
 class DeviceTable {
 public:
-    /// Rows of its input are counted from `first_row`, that of the memory which it reads.
+    /// Rows of the input are counted from `first_row`, the first row of the memory that the table
+    /// reads.
     explicit DeviceTable(const kernels::sphere::Stencil& stencil, int64_t first_row = 0);
 
     /// Adds room; before the arena is taken.

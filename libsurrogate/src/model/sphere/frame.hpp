@@ -75,8 +75,8 @@ void for_tiles(int64_t row, int64_t n_column, const Body& body) {
 class Schedule {
 public:
     Schedule() = default;
-    /// Tiles of at most `width` columns of the rows; cost(row) is that of a column.
-    /// Consecutive rows are taken together, up to `most_rows` of them.
+    /// Creates tiles of at most `width` columns of the rows. cost(row) is the cost of one column.
+    /// Up to `most_rows` consecutive rows are combined.
     template <class Cost>
     Schedule(const std::vector<int64_t>& rows, int64_t n_column, int64_t width, int n_thread,
              const Cost& cost, int64_t most_rows = 1) {

@@ -24,7 +24,8 @@ public:
 
     /// The gradient of the features, written or added to by the caller; back() changes it.
     Field<T>& slopes() { return g_; }
-    /// Collective: gradients of weights, and slopes() becomes that of what the merging gave.
+    /// Adds the gradients of weights and sets slopes() to the gradient of the output of the
+    /// merging. Collective.
     void back(Scratch<T>& scratch, GradientSums& sums);
     /// Collective, after back(): gradient of the merging's input to `to` (rows above, n_in), added
     /// if `accumulate`. features: of the level above, or null.

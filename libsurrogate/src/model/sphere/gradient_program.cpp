@@ -59,7 +59,7 @@ bool GridGradient<T>::backward(std::span<const Column> doutputs, std::span<const
     const bool is_good =
         alive && is_evaluated_ && dy_->gather(frame_, doutputs, outside_, 0).column < 0;
     is_evaluated_ = false;  // one backward for each
-    // As in evaluate(): nobody computes with the numbers of a rank that is bad.
+    // As in evaluate(), no rank computes with the values of a failed rank.
     bool is_done = on_all_ranks(frame_.comm, is_good);
     if (is_done) {
         dy_->deliver(frame_);

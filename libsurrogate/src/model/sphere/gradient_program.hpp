@@ -10,12 +10,13 @@
 
 namespace surrogate::impl::sphere {
 
-/// Forward and backward of a network of the sphere. Forward is the network's GridProgram, with its
-/// bits; backward gets the gradient of its output, and gives that of its input, on whole rows.
+/// Forward and backward pass of a network of the sphere. Forward is the network's GridProgram and
+/// gives bitwise identical results. Backward reads the gradient of the output and writes the
+/// gradient of the input, on whole rows.
 ///
-/// All sums over points run over rows in a fixed order, in gather form: gradients have the same
-/// bits for any number of ranks, partition, threads and vector width if chunks of weights are added
-/// exactly (GradientOrder::exact) and the program is reproducible. Chunks are rows of grids.
+/// All sums over points run over rows in a fixed order, in gather form. Gradients are bitwise
+/// identical for any number of ranks, partition, threads and vector width if chunks of weights are
+/// added exactly (GradientOrder::exact) and the program is reproducible. Chunks are rows of grids.
 template <class T>
 class GridGradient : public GradientProgram {
 public:
@@ -39,17 +40,20 @@ public:
 protected:
     explicit GridGradient(std::unique_ptr<GridProgram<T>> program);
 
-    /// Local, part of construction. Backward reads the rows `wanted` of the gradient of the output
-    /// (n_out channels), and computes the rows `bands` of that of the input.
+    /// Sets the rows of the ports; part of construction. Backward reads the rows `wanted` of the
+    /// gradient of the output (n_out channels), and computes the rows `bands` of the gradient of
+    /// the input. Local.
     void set_ports(const ProgramRequest& request, int64_t n_out, Range wanted, int64_t n_in,
                    const Bands& bands);
-    /// The same apart, for networks with several inputs: these are added in the order of the ports.
+    /// Sets output and inputs separately, for networks with several inputs. Inputs are added in the
+    /// order of the ports.
     void set_output(const ProgramRequest& request, int64_t n_out, Range wanted);
     void add_input(const SphereDomain& domain, int64_t n_in, const Bands& bands);
 
-    /// Local, part of construction. Of n_block blocks, of which the last goes back first: tensors
-    /// blocks.i are complete in stage n_block - i, those whose names begin with `first` in stage 0,
-    /// all others in stage n_block + 1.
+    /// Sets the stages in which gradients are complete; part of construction. The last of the
+    /// n_block blocks is the first in the backward pass: tensors blocks.i are complete in stage
+    /// n_block - i, tensors whose names begin with `first` in stage 0, all others in stage n_block
+    /// + 1. Local.
     void set_stages(const MasterWeights& master, int64_t n_block, std::string_view first);
 
     virtual void connect_layers() = 0;
@@ -77,8 +81,8 @@ private:
     bool is_evaluated_ = false;
 };
 
-/// Local. `config` and `weights` must outlive the program, the domains too. Throws not_supported
-/// for layers that cannot go back.
+/// Creates the program with gradients. Local. `config`, `weights` and the domains must outlive the
+/// program. Throws not_supported for layers without a backward pass.
 template <class T>
 std::unique_ptr<GradientProgram> make_gradient_program(const ProgramRequest& request,
                                                        const Transformer& config,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Backward of single layers. Gradients of the output travel from the solver straight to where they
-// are read.
+// Backward pass of single layers. Gradients of the output are sent from the solver directly to the
+// ranks that read them.
 #include "libsurrogate/src/model/sphere/attention_gradient.hpp"
 #include "libsurrogate/src/model/sphere/convolution_gradient.hpp"
 #include "libsurrogate/src/model/sphere/gradient_program.hpp"

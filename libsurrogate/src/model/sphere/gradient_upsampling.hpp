@@ -12,8 +12,9 @@
 
 namespace surrogate::impl::sphere {
 
-/// Backward of an Upsampler: from the gradient of the output, which this rank has on all rows that
-/// its rows of the level see, to that of the level's features. Nothing travels.
+/// Runs the backward pass of an Upsampler: from the gradient of the output, which this rank has on
+/// all rows that depend on its rows of the level, to the gradient of the level's features. No data
+/// is exchanged.
 template <class T>
 class UpsamplerGradient {
 public:

@@ -9,9 +9,10 @@
 
 namespace surrogate::impl::sphere {
 
-/// Backward of a HarmonicUpsampling. Every rank has the gradients of some output rows, and adds to
-/// those of all coefficients, which are summed over ranks exactly: the same bits on any number of
-/// ranks. From them each rank has those of its input rows.
+/// Runs the backward pass of a HarmonicUpsampling. Every rank has the gradients of some output
+/// rows, and adds its contributions to the gradients of all coefficients. These are summed exactly
+/// over ranks, so the result is bitwise reproducible on any number of ranks. From them each rank
+/// computes the gradients of its input rows.
 template <class T>
 class HarmonicGradient {
 public:

@@ -11,9 +11,9 @@
 
 namespace surrogate::impl::sphere {
 
-/// Interpolation by spherical harmonics: analysis on a coarse grid, synthesis of some rows of a
-/// fine one. Coarse grids are small: every rank gets all rows and analyses them, in the same order,
-/// so that the result does not depend on the number of ranks.
+/// Interpolates by spherical harmonics: analysis on a coarse grid, synthesis of some rows of a fine
+/// grid. Coarse grids are small, so every rank receives all rows and applies the analysis in the
+/// same order. The result does not depend on the number of ranks.
 template <class T>
 class HarmonicUpsampling {
 public:
@@ -23,7 +23,8 @@ public:
     /// Collective.
     void connect(const Bands& in_bands);
 
-    /// Collective: all rows of the input, analysed. `source` holds those this rank computed.
+    /// Gathers all rows of the input and computes their coefficients. `source` holds the rows that
+    /// this rank computed. Collective.
     void exchange(Field<T>& source);
     /// One output row, (n_channel, n_lon_out).
     void row(int64_t row, Tile<T> y);

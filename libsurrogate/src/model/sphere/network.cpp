@@ -123,8 +123,8 @@ private:
                 request.reproducible};
     }
 
-    /// A resampling layer has no weights that would say how many channels it gets: those of its
-    /// check case, or one.
+    /// Returns the config. A resampling layer has no weights that define its number of channels, so
+    /// the number is taken from its check case; without one it is 1.
     static Config config_of(const ModelFile& file) {
         Config config = parse_config(file.card);
         if (auto* resample = std::get_if<Resample>(&config)) {

@@ -33,8 +33,8 @@ private:
     std::vector<size_t> begins_;     // (local row + 1), or empty
 };
 
-/// The way of a network input from the solver's blocks to whole rows: normalised into a copy of the
-/// block, then exchanged, flipped and shifted. Without messages there is no copy of the block.
+/// Redistributes a network input from the solver's blocks to whole rows: normalizes it into a copy
+/// of the block, then exchanges, flips and shifts it. Without messages the block is not copied.
 template <class T>
 class InputPort {
 public:

@@ -30,8 +30,8 @@ BadValue GridProgram<T>::gather(std::span<const Column> inputs, OutsideCounts& o
 
 template <class T>
 bool GridProgram<T>::evaluate(bool alive) {
-    // Ranks learn at once of one whose inputs are bad: nobody computes with its numbers, which
-    // would be NaN, and on which the host may trap.
+    // All ranks agree first on whether the inputs are valid. No rank computes with the values of a
+    // failed rank, which would be NaN, and on which the host may trap.
     if (!on_all_ranks(frame_.comm, alive)) return false;
     for (auto& port : inputs_) port->deliver(frame_);
     return run();

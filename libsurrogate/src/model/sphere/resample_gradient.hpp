@@ -7,8 +7,8 @@
 
 namespace surrogate::impl::sphere {
 
-/// Backward of a ResampleLayer, for the input rows of this rank. The gradients of the output rows
-/// that it reads are computed by this rank too, so that nothing travels.
+/// Runs the backward pass of a ResampleLayer for the input rows of this rank. This rank also
+/// computes the gradients of the output rows that it reads, so no data is exchanged.
 template <class T>
 class ResampleGradient {
 public:

@@ -10,8 +10,8 @@
 #include "libsurrogate/src/model/sphere/program.hpp"
 #include "libsurrogate/src/model/sphere/resampling.hpp"
 
-/// Single layers as programs: their inputs travel from the solver straight to where they are read.
-/// Backward reads what they leave.
+/// Single layers as programs. Their inputs are sent from the solver directly to the ranks that read
+/// them. Backward reads the data that they store.
 namespace surrogate::impl::sphere {
 
 // ---- attention ----

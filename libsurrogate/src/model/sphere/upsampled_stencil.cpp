@@ -11,7 +11,8 @@ using kernels::sphere::Strip;
 
 namespace {
 
-/// Weights of one list: on a ring of the coarse grid, those of all columns; rings in any order.
+/// Accumulates the weights of one list: weights of all columns per ring of the coarse grid. Rings
+/// may be added in any order.
 class CoarseRings {
 public:
     explicit CoarseRings(const Resampling& table)
@@ -21,7 +22,8 @@ public:
           weights_(static_cast<size_t>(table.in.n_lat * n_lon_)),
           is_used_(static_cast<size_t>(table.in.n_lat)) {}
 
-    /// `weight` times the fine point (row, column), column counted from that of output column 0.
+    /// Adds `weight` times the fine point (row, column). `column` is relative to the column of
+    /// output column 0.
     void add(int64_t row, int64_t column, double weight) {
         if (table_.is_identity) return add_column(row, column, weight);
         const auto h = static_cast<size_t>(row);
@@ -30,7 +32,7 @@ public:
         add_extended(table_.above[h] + 1, column, t * weight);
     }
 
-    /// Appends what was added as strips, and begins anew.
+    /// Appends the added weights to `to` as strips, and resets the weights to zero.
     void move_to(Stencil& to) {
         spread_pole(north_, 0);
         spread_pole(south_, table_.in.n_lat - 1);
