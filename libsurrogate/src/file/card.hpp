@@ -30,9 +30,9 @@ struct Card {
     std::vector<FieldCard> inputs, outputs;  ///< empty for a bare network
     PooledCard pooled;                       ///< empty if the card has none
     JsonTree provenance;
-    /// Numerical conventions of the card beyond the network's hyperparameters: those of the
-    /// card's keys `conventions`, `theta_cutoff_rule` and `basis_norm_mode` that are present. A
-    /// family refuses what it does not know.
+    /// Numerical conventions of the card in addition to the network's hyperparameters: the values
+    /// of the keys `conventions`, `theta_cutoff_rule` and `basis_norm_mode` if present. A family
+    /// rejects unknown conventions.
     JsonTree conventions;
     std::map<std::string, uint64_t> checksums;  ///< tensor -> xxh3-64; empty if the card has none
 };

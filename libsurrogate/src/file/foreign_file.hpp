@@ -11,8 +11,8 @@ namespace surrogate::impl {
 constexpr int64_t foreign_file_bytes = 128;
 
 /// Returns the likely format of a file that is not a safetensors file, and the remedy; "" if
-/// nothing is recognised. `begin`: its first bytes. Nothing of it is believed: the answer is only
-/// advice in the text of an error.
+/// the format is not recognized. `begin`: its first bytes, which are untrusted. The result is used
+/// only as advice in the text of an error.
 std::string foreign_file(std::string_view begin);
 
 }  // namespace surrogate::impl

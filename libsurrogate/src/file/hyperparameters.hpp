@@ -8,9 +8,9 @@
 
 namespace surrogate::impl {
 
-/// The hyperparameters of a card, key by key with their defaults; afterwards refuses those that
-/// nobody asked for. An absent key and null mean the default. Everything throws Error(bad_file)
-/// that names the key, what was expected and what was found.
+/// Reads the hyperparameters of a card, key by key with their defaults, and then rejects the keys
+/// that were not read. An absent key and null mean the default. All functions throw Error(bad_file)
+/// that names the key, the expected and the found value.
 class Hyperparameters {
 public:
     /// `object` must outlive this. class_name: for the message about unknown keys.

@@ -15,10 +15,10 @@ namespace {
 
 using nlohmann::json;
 
-/// Checks that the parser would do too late: pieces that it would copy before they can be refuse
-/// them, and zero bytes, which it takes for the end of the text. A piece is a string, or all
-/// between two strings: the parser keeps the characters of the current string or number and of all
-/// that follows it up to the next.
+/// Makes checks that the parser would make too late. Rejects pieces that it would copy before their
+/// size can be checked, and zero bytes, which it reads as the end of the text. A piece is a string,
+/// or all characters between two strings: the parser stores the characters of the current string or
+/// number and all characters up to the next one.
 void check_text(std::string_view text, const std::string& what) {
     if (text.size() > json_max_text)
         fail_bad_file(what + ": JSON of " + std::to_string(text.size()) +
@@ -41,8 +41,8 @@ void check_text(std::string_view text, const std::string& what) {
 }
 
 /// Receives the events of nlohmann's text parser (which is iterative; its binary readers recurse
-/// and are not used) and builds a tree, refusing what the parser alone would let pass: depth,
-/// counts, duplicate keys.
+/// and are not used) and builds a tree. Rejects excess depth, excess counts and duplicate keys,
+/// which the parser alone would accept.
 class TreeBuilder {
 public:
     explicit TreeBuilder(const std::string& what) : what_(what) {}

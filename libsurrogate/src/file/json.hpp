@@ -47,9 +47,9 @@ private:
     std::unique_ptr<nlohmann::json> root_;
 };
 
-/// Parses a text that may be hostile; `what` names it in errors ("header"). Throws Error(bad_file)
-/// with the offset for anything that is not JSON in valid UTF-8, and with the key or the limit for
-/// duplicate keys and excess.
+/// Parses an untrusted text; `what` names it in errors ("header"). Throws Error(bad_file) with the
+/// offset for anything that is not JSON in valid UTF-8, and with the key or the limit for duplicate
+/// keys and excess.
 nlohmann::json parse_json(std::string_view text, const std::string& what);
 
 /// Returns the value as JSON text, on one line. Throws nlohmann's type_error for a string that is
@@ -62,8 +62,8 @@ std::string dump_json_indented(const nlohmann::json& value);
 // Reading of the tree. `where` names the value in errors: "card key 'inputs[1]'". All throw
 // Error(bad_file) that says what was expected and what was found.
 
-/// Refuses every key of `object` that is not known, with near misses; refuses what is not an
-/// object.
+/// Throws Error(bad_file) for every key of `object` that is not known, with near misses, and if
+/// `object` is not an object.
 void require_keys(const nlohmann::json& object, const std::string& where,
                   std::initializer_list<const char*> known);
 

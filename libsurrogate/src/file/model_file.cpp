@@ -35,8 +35,8 @@ struct Contents {
     std::vector<uint64_t> checksums;  // of model.entries; empty if the card has none
 };
 
-/// Keys "surrogate.*" belong to this format; a key that is nearly one of them was meant to be.
-/// Others ("format": "pt") are somebody else's.
+/// Rejects unknown keys "surrogate.*", which are reserved for this format, and keys that resemble
+/// one of its keys. Other keys ("format": "pt") are ignored.
 void check_metadata_keys(const std::map<std::string, std::string>& metadata) {
     const std::vector<std::string> known{card_key, check_key, card_checksum_key};
     for (const auto& [key, text] : metadata) {
@@ -101,8 +101,8 @@ std::string near_checksum(const std::string& name, const std::map<std::string, u
     return did_you_mean(name, names);
 }
 
-/// The checksums in the order of the entries. A card that has some speaks of every tensor of the
-/// file and of no other.
+/// Returns the checksums in the order of the entries, or an empty vector if the card has none. A
+/// card with checksums must have one for every tensor of the file and for no other tensor.
 std::vector<uint64_t> checksums_of(const std::vector<TensorEntry>& entries,
                                    const std::map<std::string, uint64_t>& by_name) {
     std::vector<uint64_t> checksums;
@@ -213,8 +213,8 @@ uint64_t read_as_stored(const File& file, const TensorEntry& entry, Tensor& tens
     return XXH3_64bits(tensor.data.data(), static_cast<size_t>(tensor.data.size()));
 }
 
-/// Reads the selected tensors in the order of the file, compares the checksums of all, and refuses
-/// numbers that are not finite.
+/// Reads the selected tensors in the order of the file, compares the checksums of all tensors, and
+/// rejects numbers that are not finite.
 void read_tensors(const File& file, Contents& contents) {
     ModelFile& model = contents.model;
     const bool has_checksums = !contents.checksums.empty();

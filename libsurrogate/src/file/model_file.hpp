@@ -20,7 +20,7 @@ namespace surrogate::impl {
 /// A tensor in memory, row-major, little-endian as in the file. Weights that are stored as F16,
 /// BF16 or F64 are float32 here: the first two exactly, F64 rounded once.
 struct Tensor {
-    TensorEntry entry;  ///< of the file, but dtype that of `data`
+    TensorEntry entry;  ///< entry of the file, with the dtype of `data`
     kernels::Buffer<std::byte> data;
 
     /// The numbers as float; throws Error(bad_file) naming the tensor if it is stored as something
@@ -36,17 +36,16 @@ struct ModelFile {
     std::vector<Tensor> tensors;       ///< those selected
 };
 
-/// Collective. Rank 0 opens, checks and reads the source; every rank gets the selected tensors
-/// (`select` by name, the same answer on all ranks). Names are without the prefixes "module." and
-/// "_orig_mod." that wrapped modules leave in a file, and then as `rename` leaves them, if there is
-/// one; it is called on all ranks alike. `accept` sees card and entries on rank 0
-/// before any tensor is read and throws if the file cannot be used (names or shapes that do not fit
-/// the architecture). Checked here: everything of read_safetensors_header and parse_card, checksums
-/// of all tensors of the file (of the bytes stored) if the card has them, finiteness of the
-/// selected float tensors, for those stored as F64 after rounding. Tensors outside of check/ come
-/// as float whatever float type they are stored in; those of check/ as they are.
-/// Memory beyond the selected tensors: at most 32 MB. Errors are agreed on: all ranks throw the
-/// same.
+/// Collective. Rank 0 opens, checks and reads the source; every rank receives the selected tensors
+/// (`select` by name, with the same result on all ranks). Names do not have the prefixes "module."
+/// and "_orig_mod." that wrapped modules write to a file. `rename`, if given, then changes them; it
+/// is called on all ranks. `accept` is called on rank 0 with card and entries before any tensor is
+/// read, and throws if the file cannot be used (names or shapes that do not fit the architecture).
+/// This function makes the checks of read_safetensors_header and parse_card, compares the checksums
+/// of all tensors of the file (of the stored bytes) if the card has them, and requires finite
+/// values in the selected float tensors (F64 tensors are checked after rounding). Tensors outside
+/// of check/ are returned as float for every stored float type, tensors in check/ as stored. Memory
+/// beyond the selected tensors: at most 32 MB. Errors are agreed on: all ranks throw the same.
 ModelFile load_model(
     Communicator& comm, const ModelSource& source,
     const std::function<bool(std::string_view name)>& select,

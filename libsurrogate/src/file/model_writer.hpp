@@ -13,8 +13,9 @@ struct WrittenTensor {
     std::span<const std::byte> data;
 };
 
-/// Writes card and tensors to a model file, which gets its name when it is complete. Checksums of a
-/// card that has some become those of these tensors. Local. Throws Error(io).
+/// Writes card and tensors to a model file, which is renamed into place when it is complete. If the
+/// card has checksums, they are replaced by the checksums of these tensors. Local. Throws
+/// Error(io).
 void save_model_file(const FileLayer& files, const std::string& path, const std::string& card,
                      std::span<const WrittenTensor> tensors);
 

@@ -17,7 +17,7 @@ using kernels::Error;
 using kernels::Status;
 using nlohmann::json;
 
-/// Rounding in whoever computed the matrix.
+/// Relative asymmetry accepted as rounding of the program that computed the matrix.
 constexpr double symmetry = 1e-9;
 /// Part of a feature's variance that the features before it must leave: a distance is the more
 /// exact the more is left, and has no digit at 1e-16.
@@ -52,7 +52,7 @@ std::vector<double> numbers_of(const json& value, const std::string& key, size_t
     return numbers;
 }
 
-/// Makes the matrix symmetric to the bit.
+/// Makes the matrix exactly symmetric.
 void require_symmetric(std::vector<double>& matrix, size_t n) {
     for (size_t i = 0; i < n; ++i) {
         const double variance = matrix[i * n + i];

@@ -13,7 +13,7 @@ namespace surrogate::impl {
 /// feature 2 k + 1 its standard deviation, in the network's numbers.
 struct PooledCard {
     std::vector<double> mean;        ///< (n); empty if the card says nothing
-    std::vector<double> covariance;  ///< (n, n), symmetric to the bit, positive definite
+    std::vector<double> covariance;  ///< (n, n), exactly symmetric, positive definite
     double quantile = 0, distance = 0;
     int64_t n_sample = 0;
 };

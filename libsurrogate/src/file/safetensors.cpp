@@ -99,7 +99,7 @@ std::map<std::string, std::string> parse_metadata(const json& value) {
     return metadata;
 }
 
-/// Sorts by place and refuses gaps, overlaps and bytes that belong to no tensor.
+/// Sorts the tensors by offset and rejects gaps, overlaps and bytes that do not belong to a tensor.
 void require_contiguous(std::vector<TensorEntry>& tensors, int64_t data_bytes) {
     std::sort(tensors.begin(), tensors.end(), [](const TensorEntry& a, const TensorEntry& b) {
         return std::tie(a.begin, a.end, a.name) < std::tie(b.begin, b.end, b.name);
@@ -141,8 +141,8 @@ const char* name(DType dtype) {
     return info(dtype).name;
 }
 
-/// Zero extents are left out of the overflow check's product, not of the check: (2^48, 2^48, 0) is
-/// refused like (2^48, 2^48).
+/// Returns the size of a tensor. Zero extents are omitted from the product of the overflow check,
+/// so (2^48, 2^48, 0) is rejected like (2^48, 2^48).
 int64_t bytes_of(const TensorEntry& entry) {
     int64_t product = width(entry.dtype);
     bool is_empty = false;

@@ -49,10 +49,10 @@ struct SafetensorsHeader {
     std::vector<TensorEntry> tensors;
 };
 
-/// Reads and checks the header; the file is treated as hostile. When this returns, every size and
-/// offset can be believed: shapes times widths equal the intervals, which are sorted, contiguous
-/// and end with the file. No memory beyond the header (at most 16 MB) is taken. Throws
-/// Error(bad_file) or Error(io). Source: github.com/huggingface/safetensors, format of version 0.4.
+/// Reads and checks the header of an untrusted file. When this returns, every size and offset is
+/// validated: shapes times widths equal the intervals, which are sorted, contiguous and end with
+/// the file. Allocates memory for the header only (at most 16 MB). Throws Error(bad_file) or
+/// Error(io). Source: github.com/huggingface/safetensors, format of version 0.4.
 SafetensorsHeader read_safetensors_header(const File& file);
 
 /// The same in two steps, for a rank that gets the text from another one.

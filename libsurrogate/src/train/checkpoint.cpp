@@ -20,7 +20,7 @@ struct Trainer::Counters {
     int64_t n_note = 0;  ///< bytes; the note itself stands in the description
 };
 
-/// Everything of a checkpoint, before it becomes that of the trainer.
+/// Contents of a checkpoint before they are copied to the trainer.
 struct Trainer::Restored {
     Counters counters;
     std::vector<kernels::Buffer<double>> arenas;  // as state() lists them
@@ -146,7 +146,8 @@ void Trainer::describe_to(nlohmann::json& about) const {
     about["format"] = 1;
     nlohmann::json& settings = about["settings"] = nlohmann::json::object();
     for (const auto& [key, value] : settings_.stored()) {
-        if (key != "bucket") settings[key] = value;  // decides how gradients travel, not which
+        if (key != "bucket")
+            settings[key] = value;  // affects how gradients are reduced, not their values
     }
     settings["precision"] = plan_.option("precision");
     settings["reproducible"] = plan_.option("reproducible");

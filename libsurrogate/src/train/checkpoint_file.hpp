@@ -23,8 +23,8 @@ struct CheckpointTensor {
 };
 
 /// Writes a checkpoint: a safetensors file whose metadata hold `about` with the checksums of all
-/// tensors, and a checksum of that. It gets its name when it is complete. Collective: rank 0
-/// writes; errors are agreed on.
+/// tensors, and a checksum of the metadata. The file is renamed into place when it is complete.
+/// Collective: rank 0 writes; errors are agreed on.
 void write_checkpoint(Communicator& comm, const FileLayer& files, const std::string& path,
                       const nlohmann::json& about, std::span<const CheckpointTensor> tensors);
 

@@ -48,7 +48,7 @@ void LatticeLoss::reserve() {
     route_.reserve(comm_, row * 8);
 }
 
-/// The lines beside those of this rank come from other ranks.
+/// Sets up the exchange of the lines adjacent to the lines of this rank, which other ranks send.
 void LatticeLoss::connect(std::span<const int64_t> begins) {
     std::vector<NeighborExchange::Want> wants;
     comm_.agree([&] {
@@ -151,7 +151,7 @@ void LatticeLoss::add_gradient(double x, double y, double* to) {
             for (int64_t j = 0; j < n_y_; ++j) {
                 double sum = 0;
                 if (is_inside(i, j)) {
-                    // Lines outside of the lattice have no differences.
+                    // Differences to points outside of the grid are zero.
                     const double dx_after = i + 1 < n_x_ ? far[j] - here[j] : 0;
                     const double dx_before = i > 0 ? here[j] - back[j] : 0;
                     const double dy_after = j + 1 < n_y_ ? across(here, j + 1, n_y_) : 0;

@@ -16,12 +16,13 @@
 
 namespace surrogate::impl {
 
-/// Differences of predictions and targets on a lattice of n_x times n_y points, whatever ranks have
-/// them. Both fields are zero outside of the lattice, and predictions are zero on its outer ring:
+/// Computes differences of predictions and targets on a structured grid of n_x times n_y points,
+/// for any distribution over ranks. Both fields are zero outside of the grid, and predictions are
+/// zero on its boundary points:
 ///   (Dx f)(i, j) = f(i + 1, j) - f(i - 1, j),   (Dy f)(i, j) = f(i, j + 1) - f(i, j - 1)
 /// with e = prediction - target. The loss adds |Dx e| / |Dx target| + |Dy e| / |Dy target|, in
-/// which spacings cancel. Each rank computes some lines of constant i; points travel there and
-/// back. Source: spec of FLARE, section 7 (Darcy).
+/// which spacings cancel. Each rank computes some lines of constant i; points are redistributed to
+/// these ranks, and gradients back. Source: spec of FLARE, section 7 (Darcy).
 class LatticeLoss {
 public:
     /// Sums of squares: Dx e, Dx target, Dy e, Dy target.
@@ -50,7 +51,8 @@ public:
 private:
     static constexpr int64_t halo = 2;  // lines: differences of differences
     int64_t n_line() const { return lines_.size() + 2 * halo; }
-    /// Error (0) or target (1) of an output on line `line` of the lattice; lines outside are zeros.
+    /// Returns the error (field 0) or target (field 1) of an output on line `line` of the grid.
+    /// Lines outside of the grid are zero.
     double* line(int64_t field, int64_t output, int64_t line) {
         return fields_.data() +
                ((field * n_output_ + output) * n_line() + line - lines_.begin + halo) * n_y_;

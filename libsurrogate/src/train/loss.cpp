@@ -124,7 +124,7 @@ double Loss::over_outputs(size_t first) const {
 double Loss::norm_ratio(size_t error, size_t target) const {
     if (sums_[target] > 0) return std::sqrt(sums_[error]) / std::sqrt(sums_[target]);
     throw Error(Status::not_finite,
-                "the differences of the sample's target are zero everywhere on the lattice; a "
+                "the differences of the sample's target are zero everywhere on the grid; a "
                 "relative loss divides by them");
 }
 

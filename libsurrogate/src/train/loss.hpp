@@ -51,8 +51,8 @@ public:
     int64_t bytes() const;
 
 private:
-    // Sums: w e^2 of each output, w target^2 of each; then, for the losses that ask for them, e^2
-    // of each and w; those of the lattice.
+    // Sums: w e^2 and w target^2 of each output. If the loss uses them: e^2 of each output and w,
+    // then the sums of the structured grid.
     size_t targets() const { return n_output_; }
     size_t plain() const { return 2 * n_output_; }
     size_t weights() const { return 3 * n_output_; }

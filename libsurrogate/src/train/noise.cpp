@@ -10,7 +10,7 @@ namespace surrogate::impl {
 
 namespace {
 
-/// Numbers of a plan's inputs are drawn from streams that nobody else of the seed has.
+/// First random stream for the inputs of a plan; no other use of the seed draws from these streams.
 constexpr uint64_t first_stream = uint64_t{1} << 63;
 
 }  // namespace

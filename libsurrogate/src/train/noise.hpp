@@ -11,10 +11,10 @@
 
 namespace surrogate::impl {
 
-/// Gaussian noise on the inputs of samples that are learnt from: `size` deviations of each field,
-/// as its card has them, at every point on its own. Coordinates and integers have none. A number
-/// follows from seed, sample, field and the position of the point in the canonical order: the same
-/// for any number of ranks and any partition.
+/// Adds Gaussian noise to the inputs of training samples: `size` standard deviations of each field,
+/// as given in the card, drawn independently at every point. Coordinates and integers are not
+/// changed. A number depends on seed, sample, field and the index of the point in the canonical
+/// ordering only, so it is the same for any number of ranks and any partition.
 class Noise {
 public:
     Noise(double size, int64_t seed) : size_(size), seed_(static_cast<uint64_t>(seed)) {}

@@ -11,7 +11,7 @@ namespace {
 constexpr int64_t piece_size = 4096;
 constexpr int64_t n_lane = 16;
 
-/// By squaring: the same bits on every machine.
+/// Computes the power by squaring; bitwise identical on every machine.
 double power(double base, int64_t exponent) {
     double result = 1;
     for (; exponent > 0; exponent >>= 1, base *= base) {

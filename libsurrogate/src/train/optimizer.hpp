@@ -25,12 +25,11 @@ bool decays(const MasterWeights::Entry& entry);
 ///   v = beta2 v + (1 - beta2) g^2
 ///   p -= lr / (1 - beta1^t) m / (sqrt(v) / sqrt(1 - beta2^t) + epsilon)
 ///   average = d average + (1 - d) p
-/// The same numbers have the same bits for any number of threads.
-/// Source: arXiv:1711.05101; torch.optim.AdamW.
+/// Bitwise reproducible for any number of threads. Source: arXiv:1711.05101; torch.optim.AdamW.
 class Optimizer {
 public:
-    /// master must outlive it. Takes all memory there is to take, that of precise() included.
-    /// fixed: names of weights that stay as they are, without decay too.
+    /// master must outlive the object. Allocates all memory, including the memory of precise().
+    /// fixed: names of weights that are not changed, not even by decay.
     Optimizer(MasterWeights& master, const Recipe& recipe, const kernels::Queue& queue,
               std::span<const std::string> fixed = {});
 

@@ -35,8 +35,9 @@ void SampleGather::connect() {
     });
 }
 
-/// Blocks of the canonical order between the members of a group and the first rank: own_ is that of
-/// a member, messages_ are those of the first rank with the others.
+/// Sets the blocks of the canonical ordering that are exchanged between the members of a group and
+/// the first rank. own_ is the block of a member; messages_ are the blocks that the first rank
+/// exchanges with the other members.
 void SampleGather::set_messages(int64_t index) {
     own_.clear();
     messages_.clear();

@@ -11,8 +11,9 @@
 
 namespace surrogate::impl {
 
-/// The ranges of what a training has learnt from, of one rank: of inputs and outputs in the order
-/// of the card, in its units. Those of a step under way count once it is complete.
+/// Ranges of the samples that a training was trained on, on one rank: of inputs and outputs in the
+/// order of the card, in its units. Ranges of the current step are included once the step is
+/// complete.
 class SeenRanges {
 public:
     SeenRanges() = default;

@@ -46,7 +46,7 @@ Trainer::Trainer(Plan& plan, std::shared_ptr<Context> shared,
         if (recipe_.loss == LossKind::gradient_l2 &&
             !dynamic_cast<const PointDomain*>(plan_.output().get())) {
             throw Error(Status::not_supported,
-                        "loss=gradient_l2 takes differences on a lattice of points, and the plan's "
+                        "loss=gradient_l2 requires points on a structured grid, but the plan's "
                         "domain is a grid on the sphere");
         }
     });
@@ -133,7 +133,8 @@ void Trainer::set_point_weights(const surrogate_array* weights) {
     }
     if (recipe_.loss == LossKind::gradient_l2) {
         throw Error(Status::invalid_argument,
-                    "loss=gradient_l2 has no weights of points: those of a lattice are alike");
+                    "loss=gradient_l2 does not support point weights; use another loss or remove "
+                    "the weights");
     }
     const std::string what = "weights of points";
     check_array(*weights, what);
@@ -181,7 +182,7 @@ void Trainer::set_scale(const char* output, double scale) {
 void Trainer::set_lattice(int64_t n_x, int64_t n_y) {
     const int64_t n = plan_.output()->n_global();
     if (n_x < 1 || n_y < 1 || n % n_x != 0 || n / n_x != n_y) {
-        throw Error(Status::shape, "a lattice of " + std::to_string(n_x) + " x " +
+        throw Error(Status::shape, "the grid has " + std::to_string(n_x) + " x " +
                                        std::to_string(n_y) + " points, and the domain has " +
                                        std::to_string(n));
     }

@@ -23,7 +23,7 @@
 namespace surrogate::impl {
 
 /// Trains the model of a plan; see surrogate_trainer_create and the functions after it. Weights and
-/// optimiser are the same on all ranks.
+/// optimizer are the same on all ranks.
 class Trainer {
 public:
     /// Collective over data_parallel; throws on all ranks. shared: the plan's context;
@@ -131,7 +131,7 @@ private:
     std::optional<LatticeLoss> lattice_;
     Noise noise_{0, 0};
     int64_t n_x_ = 0, n_y_ = 0;
-    int64_t lattice_revision_ = -1;  // of the domain; of the lattice that lattice_ stands for
+    int64_t lattice_revision_ = -1;  // revision of the domain for which lattice_ was set up
 
     std::vector<Column> targets_;                                // (n_output), no data: not bound
     std::vector<int64_t> target_rows_;                           // (n_output), -1: not bound

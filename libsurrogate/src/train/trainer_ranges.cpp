@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a trainer has learnt from, and the ranges of the card.
+// Ranges of the samples that a trainer was trained on, and the ranges of the card.
 #include <utility>
 
 #include "libsurrogate/src/train/trainer.hpp"
 
 namespace surrogate::impl {
 
-/// A sample that was learnt from, without noise. Local.
+/// Adds the values of a training sample, without noise, to the ranges. Local.
 void Trainer::note_ranges(const Source& source) {
     for (size_t i = 0; i < n_input(); ++i) {
         const Column& column = source.inputs[i];

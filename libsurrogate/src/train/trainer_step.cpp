@@ -14,16 +14,17 @@ constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 
 }  // namespace
 
-/// Collective over the group, agreed: the lattice is planned again when points have moved.
+/// Sets up the structured grid again after points have moved. Collective over the group; errors are
+/// agreed on.
 void Trainer::follow_lattice() {
     if (recipe_.loss != LossKind::gradient_l2) return;
     const int64_t revision = plan_.output()->revision();
     if (lattice_ && lattice_revision_ == revision) return;
     comm().agree([&] {
         if (n_x_ > 0) return;
-        throw Error(
-            Status::invalid_argument,
-            "loss=gradient_l2 needs a lattice; call surrogate_trainer_set_grid_shape first");
+        throw Error(Status::invalid_argument,
+                    "loss=gradient_l2 needs a structured grid; call "
+                    "surrogate_trainer_set_grid_shape first");
     });
     loss_->set_lattice(nullptr);
     lattice_.reset();
@@ -148,7 +149,8 @@ double Trainer::accumulate() {
     return accumulate(bound(), false);
 }
 
-/// is_last: apply() follows at once, and gradients may travel while the sample still goes back.
+/// is_last: apply() follows immediately, so gradients may be reduced during the backward pass of
+/// the sample.
 double Trainer::accumulate(const Source& source, bool is_last) {
     const Traffic before = now();
     double loss = nan;
@@ -174,8 +176,8 @@ void Trainer::go_back(SampleOutcome outcome, bool is_last) {
     if (!plan_.backward(gradient_columns_, true, *sums_)) sums_->poison();
 }
 
-/// Over the samples of all groups, of which there are n; NaN if one is. The same bits however
-/// samples are distributed. Collective over data_parallel if there are several groups.
+/// Returns the mean over the n samples of all groups; NaN if one is NaN. Bitwise identical for
+/// every distribution of samples. Collective over data_parallel if there are several groups.
 double Trainer::mean(std::span<const double> losses, int64_t& n) const {
     constexpr int64_t most = int64_t{1} << 30;
     double worst[] = {0, 0};  // any that is not finite; the largest
