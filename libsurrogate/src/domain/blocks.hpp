@@ -14,8 +14,8 @@ namespace surrogate::impl {
 /// require_distinct().
 int64_t check_block(const surrogate_block& block, const std::string& what);
 
-/// A checked block as a column, without normalisation: with one stride if that says as much, else
-/// with a lattice of as few axes as possible.
+/// Returns a checked block as a column without normalization. The column has one stride if one is
+/// sufficient, otherwise a strided block with as few axes as possible.
 Column column_of(const surrogate_block& block);
 
 /// "4 x 5 = 20"

@@ -94,8 +94,8 @@ double largest_distance(double std) {
     return std < largest_double / largest ? largest * std : largest_double;
 }
 
-/// Values from low to high are in the column's range, and finite once normalised: nothing needs to
-/// be said of them. Those beyond are looked at again.
+/// Interval of values that are in the column's range and finite after normalization. Values outside
+/// of the interval are checked one by one.
 struct Interior {
     double low, high;
 };
@@ -116,7 +116,8 @@ bool is_plain(const Column& column) {
            column.mean == 0 && column.std == 1;
 }
 
-/// An integer that grows with the float: comparisons that no host traps, and that vectorise.
+/// Returns an integer that increases with the float. Comparing integers never raises a
+/// floating-point exception, and it vectorizes.
 int32_t key_of(float value) {
     const auto bits = std::bit_cast<int32_t>(value);
     return bits ^ ((bits >> 31) & 0x7fffffff);
@@ -206,8 +207,8 @@ BadValue gather_column(const Column& column, int64_t first, int64_t count, T* to
     return normalise_all(column, first, count, to, row_stride, outside);
 }
 
-/// The first bad value of work(column with one stride, points before it, points), which numbers
-/// points from 0, on the runs of points of a lattice.
+/// Calls work(column with one stride, points before it, points) for each run of points of a strided
+/// block, and returns the first bad value. `work` numbers points from 0.
 template <class Work>
 BadValue for_each_run(const Column& column, int64_t first, int64_t count, const Work& work) {
     BadValue bad;

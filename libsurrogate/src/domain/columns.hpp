@@ -41,10 +41,10 @@ struct Column {
 void check_array(const surrogate_array& array, const std::string& what, bool takes_device = false,
                  NumberKind kind = NumberKind::real);
 
-/// Component `index` of a checked array, without normalisation.
+/// Returns component `index` of a checked array as a column without normalization.
 Column column_of(const surrogate_array& array, int64_t index);
 
-// One number of a column without a lattice.
+// Returns one number of a column with a single stride.
 inline double load(const Column& column, int64_t i) {
     return column.is_double
                ? static_cast<const double*>(column.data)[i * column.stride]
@@ -98,15 +98,16 @@ private:
     kernels::Buffer<BadValue> found_;  // (n_share)
 };
 
-/// Normalised inputs of `count` points from `first` to rows: to[i * row_stride + c *
-/// column_stride]. Returns the first value that is not finite once normalised and converted. Those
-/// outside their column's range are added to outside (columns).
+/// Writes the normalized inputs of `count` points from `first` to rows: to[i * row_stride + c *
+/// column_stride]. Returns the first value that is not finite after normalization and conversion.
+/// Values outside their column's range are added to outside (columns).
 template <class T>
 BadValue gather(std::span<const Column> columns, int64_t first, int64_t count, T* to,
                 int64_t row_stride, int64_t column_stride, Outside* outside);
 
-/// The reverse: denormalised predictions to the caller's memory, for columns with data. Returns the
-/// first that the caller's type cannot hold as a finite number; NaN is stored in its place.
+/// Writes denormalized predictions to the caller's memory, for columns with data (reverse of
+/// gather()). Returns the first value that the caller's type cannot hold as a finite number; NaN is
+/// stored for such values.
 template <class T>
 BadValue scatter(const T* from, int64_t row_stride, int64_t column_stride,
                  std::span<const Column> columns, int64_t first, int64_t count);

@@ -12,8 +12,8 @@
 
 namespace surrogate::impl {
 
-/// Points of a plan in the solver's ordering, on this rank. It changes only when
-/// points move; whoever depends on it compares revisions.
+/// Points of a plan in the solver's ordering, on this rank. A domain changes only when points move;
+/// dependent objects compare revisions.
 class Domain {
 public:
     virtual ~Domain() = default;
@@ -61,7 +61,8 @@ public:
     /// Collective; see surrogate_domain_set_edges. Throws on all ranks, and the edges are then as
     /// before. Counts as a move: plans read them again.
     void set_edges(int64_t n_edge, const int64_t* source, const int64_t* target);
-    /// Null: nobody has given edges, or the points have moved since. The same on all ranks.
+    /// Returns the edges, or null if no edges were set or the points have moved since. The same on
+    /// all ranks.
     const Edges* edges() const { return edges_ ? &*edges_ : nullptr; }
 
     int n_axis() const override { return n_axis_; }
@@ -92,7 +93,7 @@ private:
         bool has_ids = false, has_clouds = false, has_weights = false;
         int64_t n_global = 0;
     };
-    /// Memory for points where that of the domain is too small for them.
+    /// Scratch storage for points, used when the buffers of the domain are too small.
     struct Room {
         kernels::Buffer<double> x, weights;
         kernels::Buffer<int64_t> ids, clouds;

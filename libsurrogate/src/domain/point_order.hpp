@@ -10,8 +10,8 @@
 
 namespace surrogate::impl {
 
-/// The points of a domain in an order that no partition changes; see surrogate_ordering_create.
-/// Memory: that of a RowRoute and 2 row_bytes a point.
+/// Redistributes the points of a domain to an ordering that does not depend on the partition; see
+/// surrogate_ordering_create. Memory: one RowRoute and 2 row_bytes per point.
 class PointOrder {
 public:
     /// Collective. row_bytes: of the largest row; may differ between ranks. Throws

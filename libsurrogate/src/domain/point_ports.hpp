@@ -24,9 +24,10 @@ void resize_tiles(kernels::Buffer<T>& tiles, int64_t n_tile, int64_t n_channel) 
     if (n_tile > 0) std::fill_n(tiles.end() - tile_size, tile_size, T(0));
 }
 
-/// Fields of a solver's points on their way to the tiles of a program and back: in the solver's
-/// order, or in an order of the plan's own, for which rows travel between ranks.
-/// Nothing takes memory after allocate(). When points move, both steps are taken again.
+/// Copies fields from the solver's points to the tiles of a program and back. Tiles are in the
+/// solver's ordering or in an ordering of the plan, for which rows are redistributed between ranks.
+/// Does not allocate after allocate(). When points move, reorder() and allocate() must be called
+/// again.
 template <class T>
 class PointPorts {
 public:

@@ -29,8 +29,8 @@ public:
     const GridBlock& own() const { return block(context().comm().rank()); }
     bool is_south_first() const { return is_south_first_; }
 
-    /// Throws invalid_argument, with both lists of longitudes, unless the columns lie on those of
-    /// the model: longitudes 0, 360 / n_lon, ... Before the functions below are used.
+    /// Throws invalid_argument, with both lists of longitudes, unless the columns are at the
+    /// longitudes of the model: 0, 360 / n_lon, ... Must be called before the functions below.
     void require_whole_shift() const;
 
     /// The part of columns [first, first + count) of model row `row` that `rank` owns: at most two

@@ -32,7 +32,7 @@ kernels::Buffer<float> positions_of(const PointDomain& domain,
     throw Error(Status::not_finite,
                 domain.point_text(bad.point) + ": coordinate " + std::to_string(bad.column) +
                     " is " + number_text(bad.value) +
-                    ", which is no finite single-precision number once normalised");
+                    ", which is not a finite single-precision number after normalization");
 }
 
 /// Numbers the points of a domain without ids.

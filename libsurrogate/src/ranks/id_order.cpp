@@ -75,7 +75,7 @@ public:
     DistinctIds(Communicator& comm, std::span<const int64_t> sorted)
         : comm_(comm), sorted_(sorted) {}
 
-    /// Also refuses ids that are equal on one rank.
+    /// Gathers the ranges of ids of all ranks. Throws if two ids of one rank are equal.
     void exchange_ranges() {
         const IdRange own = sorted_.empty()
                                 ? IdRange{}

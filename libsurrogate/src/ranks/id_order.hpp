@@ -35,9 +35,9 @@ private:
     std::span<const int64_t> sorted_;
 };
 
-/// Throws invalid_argument, on all ranks, if an id is given twice; the message names it.
-/// Collective. Ids of the ranks in ranges that do not overlap cost one small message. Ids that are
-/// dense (on average one in 16 numbers is used) travel once. Others are sorted over the ranks.
+/// Throws invalid_argument on all ranks if an id occurs twice; the message names it. Collective. If
+/// the id ranges of the ranks do not overlap, one small message is sufficient. Dense ids (on
+/// average one in 16 numbers is used) are sent once. Other ids are sorted over the ranks.
 void require_distinct(Communicator& comm, const IdOrder& order);
 
 }  // namespace surrogate::impl

@@ -13,7 +13,7 @@ int64_t sum(std::span<const int64_t> values) {
 
 }  // namespace
 
-/// Groups the segments by rank; those of one rank keep their order.
+/// Groups the segments by rank; the order of segments within a rank is preserved.
 void NeighborExchange::Side::set_segments(std::span<const Want> wants, int n_rank) {
     rank_segments.assign(static_cast<size_t>(n_rank), 0);
     for (const Want& want : wants) ++rank_segments[static_cast<size_t>(want.rank)];

@@ -126,7 +126,7 @@ public:
         for (const int64_t i : order) share_positions_[static_cast<size_t>(i)] = position++;
     }
 
-    /// Every position on its way back: to the item whose key it is.
+    /// Returns every position to the rank and item that sent the key.
     std::vector<int64_t> return_positions() {
         std::vector<int64_t> returned, positions;
         comm_.agree([&] {

@@ -42,8 +42,9 @@ using RefuseEqual = std::function<void(std::span<const uint64_t> key)>;
 std::vector<int64_t> sorted_positions(Communicator& comm, SortKeys keys,
                                       const RefuseEqual& refuse_equal);
 
-/// The same; items of equal keys stay in the order of their ranks, and on a rank in that of their
-/// indices. Shares stay balanced even if all keys are equal. Keys take one more word.
+/// Returns positions like sorted_positions(), but equal keys are allowed: their items are ordered
+/// by rank, then by index on the rank. The parts of the ranks are balanced even if all keys are
+/// equal. Each key needs one more word.
 std::vector<int64_t> stable_sorted_positions(Communicator& comm, const SortKeys& keys);
 
 }  // namespace surrogate::impl

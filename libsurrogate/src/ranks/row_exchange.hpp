@@ -8,9 +8,9 @@
 
 namespace surrogate::impl {
 
-/// Rows of numbers on their way between the solver's order and the target order of a route (the
-/// canonical order, that of a tree), with the memory for it: what a plan that moves points needs
-/// around a run.
+/// Redistributes rows of numbers between the solver's ordering and the target ordering of a route
+/// (canonical or tree ordering), and owns the buffers. A plan with redistributed points uses it
+/// before and after a run.
 template <class T>
 class RowExchange {
 public:

@@ -10,9 +10,9 @@
 
 namespace surrogate::impl {
 
-/// Rows on their way between the ranks that have them (the origin) and the ranks that hold their
-/// positions in a global order (the target). Planned once, then used there and back; a gradient
-/// takes the way back. Memory: 16 bytes a row and 16 a rank.
+/// Scatters rows between the ranks that have them (the origin) and the ranks that hold their
+/// positions in a global ordering (the target). Set up once, then used in both directions;
+/// gradients use the reverse direction. Memory: 16 bytes per row and 16 per rank.
 class RowRoute {
 public:
     /// Collective. positions (n_origin): of each local row, 0 .. n_global - 1; over all ranks each

@@ -10,8 +10,9 @@ namespace surrogate::impl {
 
 namespace {
 
-/// The search of one selection. Values of the window bound .. bound + 2^n_bit - 1 are candidates;
-/// of them, n_rest belong to the left. Each thread keeps those of its share of the values.
+/// State of the search of one selection. Values of the window bound .. bound + 2^n_bit - 1 are
+/// candidates; n_rest of them belong to the left. Each thread stores the candidates of its part of
+/// the values.
 struct Window {
     Selection* selection;
     int n_bit;

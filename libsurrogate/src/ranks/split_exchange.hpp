@@ -9,8 +9,8 @@
 
 namespace surrogate::impl {
 
-/// Points on their way to the ranks that finish their nodes, and positions on their way back. The
-/// steps are called in the order in which they stand here, by all ranks.
+/// Sends points to the ranks that finish their nodes, and returns positions to the senders. All
+/// ranks must call the functions in the order of declaration.
 template <class Record>
 class SplitExchange {
 public:
@@ -43,7 +43,8 @@ public:
         return share;
     }
 
-    /// positions: of the rows of that share. Returns those of the numbers of `own`.
+    /// Returns the positions of the numbers of `own`. positions: positions of the rows that send()
+    /// returned.
     std::vector<int64_t> give_back(std::span<const int64_t> positions) {
         std::vector<int64_t> returned, by_number;
         comm_.agree([&] {

@@ -51,8 +51,8 @@ struct TwoWords<uint64_t> {
     __extension__ typedef unsigned __int128 Type;
 };
 
-/// A point on its way to its leaf: keys of its coordinates, and the number of its id among those of
-/// the rank, which settles ties.
+/// A point during construction of the tree: keys of its coordinates, and the number of its id among
+/// the ids of the rank, which breaks ties.
 template <class Word_, int n_axis_>
 struct SplitRecord {
     using Word = Word_;

@@ -109,7 +109,7 @@ private:
         }
     }
 
-    /// Points below the bin to the front, then those of the bin, then those above.
+    /// Copies points below the bin to the front, then the points of the bin, then the points above.
     template <class BinOf>
     static void scatter(const Record* points, int64_t n, size_t bin, const BinOf& bin_of,
                         Record* to, int64_t n_below, int64_t n_middle) {

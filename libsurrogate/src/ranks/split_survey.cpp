@@ -102,7 +102,7 @@ int bad_axis(const SplitPoints& points, size_t i) {
                         std::to_string(n_bad) + (n_bad == 1 ? " point has" : " points have") +
                         " others");
     });
-    throw Error(Status::internal, "coordinates that some rank refuses");
+    throw Error(Status::internal, "a rank found invalid coordinates, but no rank reported them");
 }
 
 }  // namespace
