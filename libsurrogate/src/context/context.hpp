@@ -31,8 +31,8 @@ public:
     Context(std::unique_ptr<Communicator> communicator, Options options, Placement placement,
             const FileLayer& files = posix_files(), DeviceSources sources = {});
 
-    /// Refuses options that this machine cannot serve, and opens the device they ask for.
-    /// Collective; throws what any rank meets, on all ranks.
+    /// Throws for options that this machine does not support, and opens the device
+    /// that they select. Collective; an error of any rank is thrown on all ranks.
     void open();
 
     Communicator& comm() const { return *communicator_; }
@@ -44,8 +44,8 @@ public:
     /// rank is bound to and those that OpenMP gives its caller (OMP_NUM_THREADS).
     int automatic_threads() const;
 
-    /// The queue that options (those of a plan, merged) ask for; with backend cuda that of the work
-    /// left to the host, packing and unpacking. Throws not_supported.
+    /// Returns the queue that the merged options of a plan select. With backend cuda, it is the
+    /// queue of the work on the host, packing and unpacking. Throws not_supported.
     kernels::Queue make_queue(const Options& options) const;
 
     /// The device that `options` with backend cuda ask for, opened by the first who asks.

@@ -21,8 +21,8 @@ public:
     virtual void read(int64_t offset, void* to, int64_t n_byte) const = 0;
 };
 
-/// A file that gets its name when it is complete. Until commit(), whatever has the name stays as it
-/// is, and also if the disk is full, the program is killed or the power fails.
+/// Writes a file that is renamed into place when it is complete. Until commit(), an existing file
+/// of that name is unchanged, even if the disk is full, the program is killed or the power fails.
 class NewFile {
 public:
     /// Removes what was not committed.
@@ -40,13 +40,13 @@ class FileLayer {
 public:
     virtual ~FileLayer() = default;
 
-    /// Opens a regular file; directories, devices and pipes are refused without waiting on them.
-    /// Throws Error(io).
+    /// Opens a regular file. Throws Error(io), also for directories, devices and pipes, without
+    /// blocking on them.
     virtual std::unique_ptr<File> open(const std::string& path) const = 0;
 
-    /// Begins a file at "<path>.surrogate.tmp", and removes what a killed program has left there.
-    /// Follows links and keeps the permissions of an earlier file; refuses one that may not be
-    /// written or is not regular. Throws Error(io).
+    /// Creates a file at "<path>.surrogate.tmp", and removes a file that a killed program left
+    /// there. Follows links and keeps the permissions of an existing file. Throws Error(io), also
+    /// if the existing file is not writable or not regular.
     virtual std::unique_ptr<NewFile> create(const std::string& path) const = 0;
 };
 

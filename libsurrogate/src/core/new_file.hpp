@@ -30,8 +30,8 @@ enum class Links {
     replaced   ///< the new file takes the place of the link, and the file that it points to stays
 };
 
-/// A file that gets its name when it is complete. Until commit(), whatever has the name stays as it
-/// is, and also if the disk is full, the program is killed or the power fails.
+/// Writes a file that is renamed into place when it is complete. Until commit(), an existing file
+/// of that name is unchanged, even if the disk is full, the program is killed or the power fails.
 ///
 /// The content goes to "<path>.surrogate.tmp" in the same folder: by write(), or by another writer
 /// that opens temporary(). No other software uses that suffix, so a file of that name is the rest
@@ -52,7 +52,7 @@ public:
 
     const std::string& temporary() const { return temporary_; }
 
-    /// Appends, also to what somebody else has written.
+    /// Appends data, also to data that another writer has written.
     void write(const void* data, size_t n_byte);
 
     /// Content to the disk.

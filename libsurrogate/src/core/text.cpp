@@ -11,8 +11,7 @@
 namespace surrogate::impl {
 namespace {
 
-// Names may come from a hostile file: a near miss is a courtesy and must not cost more than about
-// 10 ms.
+// Names may come from an untrusted file, so the search for near misses is limited to about 10 ms.
 constexpr size_t longest_name = 200;
 constexpr int64_t cell_budget = 4'000'000;
 
@@ -21,8 +20,8 @@ size_t tolerance(size_t length) {
     return std::max<size_t>(1, std::min<size_t>(length / 3, 8));
 }
 
-/// Levenshtein distance by rows; neighbours swapped ("presusre") count one, as typing does them at
-/// once.
+/// Returns the Levenshtein distance, computed by rows. Two swapped neighbors ("presusre") count
+/// one, as they are a single typing error.
 size_t edit_distance(std::string_view a, std::string_view b) {
     std::vector<size_t> before(b.size() + 1), above(b.size() + 1), row(b.size() + 1);
     std::iota(above.begin(), above.end(), size_t{0});

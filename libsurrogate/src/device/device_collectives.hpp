@@ -51,12 +51,12 @@ public:
     /// they wait on the host for what the stream was given before.
     virtual bool is_enqueued() const = 0;
 
-    /// Room for reductions of up to n_byte bytes, so that they take no memory later; larger ones
-    /// are refused. Local; throws. A transport that makes its connections at first need takes
-    /// memory then and cannot be recorded: before it records, a plan makes each of its calls once
-    /// and waits.
+    /// Allocates buffers for reductions of up to n_byte bytes, so that they do not allocate later;
+    /// larger reductions throw. Local; throws. A transport that connects at the first call
+    /// allocates during that call and cannot be recorded, so a plan makes each of its calls once
+    /// and waits before it records.
     virtual void reserve(int64_t n_byte) = 0;
-    /// The same for gathers of up to n_byte bytes a rank.
+    /// Allocates buffers for gathers of up to n_byte bytes per rank.
     virtual void reserve_gather(int64_t n_byte) = 0;
     /// The same for exchanges in which this rank gives and takes so many bytes.
     virtual void reserve_exchange(int64_t n_given, int64_t n_taken) = 0;
@@ -96,8 +96,8 @@ public:
     /// record have no such failures.
     virtual void give_up(const char*) noexcept {}
 
-    // Counters like those of Communicator, of what the communicator has not counted itself: the sum
-    // of both is right for every transport. A launch of a graph counts by count_launch().
+    // Counters as in Communicator, for data that the communicator does not count itself. The sum of
+    // both is correct for every transport. A launch of a graph is counted by count_launch().
     int64_t bytes_sent() const { return bytes_sent_; }
     int64_t n_collective() const { return n_collective_; }
     void reset_counters() { bytes_sent_ = n_collective_ = 0; }

@@ -12,7 +12,7 @@ DeviceContext::DeviceContext(Communicator& comm, const DeviceSources& sources, i
         if (!sources.collectives)
             throw Error(Status::not_supported, "this context has no transport between devices");
         device_ = plugin_->open(index);
-        if (comm.size() == 1) return;  // nobody to talk to
+        if (comm.size() == 1) return;  // no other ranks
         nan_ = PinnedNan(*device_);
         last_reductions_ = DeviceEvent(*device_, device_->create_event());
     });

@@ -76,8 +76,8 @@ private:
 /// Copies numbers of the host to places of an arena that was taken; call finish() behind the last.
 class ArenaWriter {
 public:
-    /// Clears the arena first: rows and channels that nobody owns are operands whose weights are 0,
-    /// and must be finite.
+    /// Clears the arena first. Unused rows and channels are operands whose weights are 0, so they
+    /// must be finite.
     ArenaWriter(kernels::Device& device, const DeviceArena& arena)
         : device_(device), arena_(arena), stream_(device, device.create_stream()) {
         if (arena.bytes() > 0) device.clear(arena.at<void>(0), arena.bytes(), stream_.get());

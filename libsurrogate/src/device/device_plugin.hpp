@@ -22,8 +22,9 @@ struct DevicePlugin {
     std::span<const kernels::DeviceTable> tables = {};
 };
 
-/// The kernels of a family in the plug-in, a structure of n_byte bytes. Throws not_supported if it
-/// has none, or those of another build.
+/// Returns the kernels of a family in the plug-in, a structure of n_byte bytes. Throws
+/// not_supported if the plug-in does not contain the family, or was built for a different library
+/// build.
 const void* find_kernels(const DevicePlugin& plugin, const std::string& family, int64_t n_byte);
 
 /// Name of the plug-in's only symbol: extern "C" const DevicePlugin* surrogate_device_plugin_0_1(),
@@ -38,8 +39,8 @@ inline constexpr const char* device_plugin_file = "libsurrogate_cuda.so.0.2";
 /// Throws not_supported with what the loader said for each place, and again when asked again.
 const DevicePlugin& load_device_plugin();
 
-/// The same from the first of these files that is a plug-in, each time anew: a name with a slash is
-/// a path, others are looked for by the loader.
+/// Loads the first of these files that is a plug-in. The result is not cached. A name with a slash
+/// is a path; other names are searched by the loader.
 const DevicePlugin& load_device_plugin_from(std::span<const std::string> files);
 
 }  // namespace surrogate::impl

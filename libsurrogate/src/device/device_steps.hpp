@@ -14,8 +14,8 @@ struct DeviceReduction {
     Kind kind = Kind::sum_float;
     void* values = nullptr;  ///< (count)
     int64_t count = 0;
-    /// Data that a failed rank sends instead, as many bytes in pinned memory: a value that
-    /// the other ranks recognise.
+    /// Data that a failed rank sends instead: a value that the other ranks recognize, in pinned
+    /// memory of the same size.
     const void* poison = nullptr;
 
     int64_t bytes() const { return count * (kind == Kind::sum_int64 ? 8 : 4); }
@@ -48,10 +48,10 @@ struct DeviceExchange {
 /// The passes and exchanges of one evaluation, given to a stream in their order. Allocates nothing.
 class DeviceSteps {
 public:
-    /// While a graph is recorded: the first failure ends it, nobody waits.
+    /// For recording a graph: the first failure ends the recording, and no rank waits.
     DeviceSteps(DeviceContext& context, kernels::Stream stream)
         : context_(context), stream_(stream) {}
-    /// While running: the other ranks wait for the reductions, which go on after a failure.
+    /// For running: the other ranks wait for the reductions, which continue after a failure.
     DeviceSteps(DeviceContext& context, kernels::Stream stream, FirstFailure& failure)
         : context_(context), stream_(stream), failure_(&failure) {}
 
@@ -67,7 +67,7 @@ public:
         }
     }
 
-    // A rank that has failed gives the poison of a reduction, and NaN in gathers and exchanges.
+    // A failed rank sends the failure value of a reduction, and NaN in gathers and exchanges.
     void reduce(const DeviceReduction& reduction);
     void gather(const DeviceGather& gather);
     void exchange(const DeviceExchange& exchange);
@@ -77,7 +77,8 @@ public:
     int64_t n_byte() const { return n_byte_; }
 
 private:
-    /// n_byte bytes are what this rank gives; poison() replaces them.
+    /// Runs an operation to which this rank contributes n_byte bytes. If the rank has failed, the
+    /// last argument writes the failure value over them.
     template <class Operation, class Poison>
     void run(const Operation& operation, int64_t n_byte, const Poison& poison);
     void make_nan(void* data, int64_t n_byte) const;

@@ -26,8 +26,9 @@ struct EdgeIds {
 /// Sends edges, which any rank may provide, to the owner ranks of their targets. ids: ids of this
 /// rank's points. Collective. Throws on all ranks: invalid_argument if no point has an id that an
 /// edge names, or two points have the same id (the message names it); no_memory.
-/// Method: a directory of ids, distributed over the ranks by a hash; edges pass by the entry of
-/// their target, then by that of their source. Memory while it runs: 24 bytes a point, 96 an edge.
+/// Method: a directory of ids, distributed over the ranks by a hash; edges are sent to the rank
+/// with the entry of their target, then to the rank with the entry of their source. Temporary
+/// memory: 24 bytes per point, 96 per edge.
 Edges locate_edges(Communicator& comm, std::span<const int64_t> ids, const EdgeIds& edges);
 
 }  // namespace surrogate::impl

@@ -9,9 +9,9 @@
 
 namespace surrogate::impl {
 
-/// Which gradients travel together: the tensors of a master in the order in which backward
-/// completes them, packed without gaps, and cut where a stage of backward ends and enough bytes are
-/// together.
+/// Groups gradients into buckets that are reduced together: the tensors of a master in the order in
+/// which backward completes them, packed without gaps. A bucket ends at the end of a stage of
+/// backward, once it has enough bytes.
 class GradientBuckets {
 public:
     /// A tensor and its first element in packed memory.

@@ -17,22 +17,22 @@ namespace surrogate::impl {
 /// Summation of the gradients of weights over threads and ranks.
 ///   single  ranks exchange floats: 4 bytes a parameter
 ///   real    ranks exchange doubles: 8 bytes a parameter, for plans in double precision
-///   exact   the same bits for any number of ranks and threads and any order, as long as the chunks
-///           are the same: 16 bytes a parameter, and as much memory a thread
+///   exact   bitwise identical for any number of ranks and threads and any order, if the chunks are
+///           the same: 16 bytes per parameter, and as much memory per thread
 enum class GradientOrder { single, real, exact };
 
-/// Gradients of a master's weights on their way from chunks of points to one arena on all ranks. A
-/// chunk is what a program computes in one piece: its gradients have bits that do not depend on
-/// ranks or threads, if the program says so of itself.
+/// Sums the gradients of a master's weights from chunks of points into one arena on all ranks. A
+/// chunk is computed by a program in one piece; if the program is reproducible, the gradients of a
+/// chunk are bitwise independent of ranks and threads.
 ///
 /// Exact sums cut every number at fixed places, multiples of 2^(40 j), and add the two uppermost
 /// pieces as integers. Which pieces are uppermost is decided by the largest number of a tensor, and
 /// what lies more than 40 bits below it is left out; so neither order nor grouping matters. Up to
 /// 2^22 chunks a rank and step.
 ///
-/// Gradients travel in buckets, always in the same order: a step has `collectives()` reductions
-/// that do not wait. Who says begin() before the last backward of a step, and whose program says
-/// finish_stage() on its way, has them travel while backward goes on.
+/// Gradients are reduced in buckets, always in the same order: a step has `collectives()`
+/// nonblocking reductions. If begin() is called before the last backward pass of a step, and the
+/// program calls finish_stage() during the pass, the reductions overlap with the pass.
 class GradientSums {
 public:
     static constexpr int64_t usual_bucket = int64_t{1} << 20;
@@ -62,17 +62,18 @@ public:
     /// This rank's gradients are worthless: reduce() then says so on all ranks.
     void poison() { is_poisoned_ = true; }
 
-    /// The backward pass that comes is the last one before reduce(comm): what it completes may
-    /// travel at once, in its own sequence of calls on every rank. Local.
+    /// Announces that the next backward pass is the last one before reduce(comm). Completed
+    /// gradients may then be reduced immediately, in the same sequence of calls on every rank.
+    /// Local.
     void begin(Communicator& comm) { comm_ = &comm; }
     /// A stage of backward has ended, and what was closed in it and before is not opened again.
     /// Nothing happens without begin(), or in the last stage, which ends with reduce(). Between
     /// parallel parts. Collective if begin() was called; it waits for numbers of earlier stages.
     void finish_stage();
 
-    /// Joins the threads, then the ranks: total() is the same on all of them. Collective. Returns
-    /// false, on all ranks alike, if some number is not finite or a rank was poisoned. Further
-    /// chunks after it belong to the next step: call clear().
+    /// Sums over the threads, then over the ranks; total() is then equal on all ranks. Collective.
+    /// Returns false on all ranks if a number is not finite or a rank has failed. Later chunks
+    /// belong to the next step; call clear() before them.
     bool reduce(Communicator& comm);
     /// In the place of open(0).
     std::span<const double> total() const { return {arenas_[0].begin(), arenas_[0].end()}; }

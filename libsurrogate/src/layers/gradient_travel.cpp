@@ -42,7 +42,8 @@ void GradientSums::reserve(Communicator& comm) const {
                             std::max(n_piece * buckets_.largest(), tops_.size()));
 }
 
-/// The last bucket waits for reduce(): what goes wrong until then travels with it.
+/// Begins the reductions of the completed buckets. The last bucket is sent by reduce(), so errors
+/// before that call are included in it.
 void GradientSums::finish_stage() {
     if (!comm_) return;
     ++stage_;
@@ -66,8 +67,8 @@ bool GradientSums::reduce(Communicator& comm) {
     return is_good;
 }
 
-/// The sequence of calls is that of the buckets, whenever they are complete: the tops of the next
-/// one begin after the pieces of the last.
+/// Begins the reduction of the next bucket. Calls are made in the order of the buckets, regardless
+/// of when they are complete: the tops of a bucket are sent after the pieces of the previous one.
 void GradientSums::send_next() {
     const size_t b = n_begun_;
     join_threads(buckets_.list()[b]);
@@ -123,7 +124,8 @@ std::span<int64_t> GradientSums::tops_of(size_t b) {
     return {tops_.data() + bucket.first + b, bucket.end - bucket.first + 1};
 }
 
-/// Maxima do not carry NaN: a flag travels behind them.
+/// Begins the reduction of the maxima of bucket b. Maxima do not carry NaN, so a flag is sent after
+/// them.
 void GradientSums::send_tops(size_t b) {
     const std::span<int64_t> tops = tops_of(b);
     auto to = tops.begin();

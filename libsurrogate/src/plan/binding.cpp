@@ -83,7 +83,7 @@ void Plan::set_coordinates() {
         const FieldCard& field = fields_[i];
         if (!field.is_coordinate) continue;
         const bool is_there = field.axis < input_->n_axis();
-        // Points without any coordinates are fine for run_network; run() refuses them.
+        // Points without any coordinates are fine for run_network; run() rejects them.
         if (!is_there && input_->n_axis() > 0 && input_->n_global() > 0) {
             throw Error(Status::shape, "the model's input '" + field.name + "' is coordinate " +
                                            std::to_string(field.axis) +
@@ -98,7 +98,8 @@ void Plan::set_coordinates() {
     set_positions();
 }
 
-/// The columns of the port of coordinates: those of the card's first inputs, if it names inputs.
+/// Sets the columns of the port of coordinates. If the card names inputs, they are the columns of
+/// its first inputs.
 void Plan::set_positions() {
     if (positions_.empty()) return;
     const int64_t n_axis = std::ssize(positions_);

@@ -13,9 +13,9 @@
 
 namespace surrogate::impl {
 
-/// The coordinates of a plan's input domain beside those of the model's card: which axes the model
-/// reads, where the points lie, and how many of them lie outside of what it was trained on. Looked
-/// at when the plan is made, and when points have moved.
+/// Compares the coordinates of a plan's input domain with the model's card: the axes that the model
+/// reads, the extent of the points, and the number of points outside the training range. Evaluated
+/// when the plan is created, and when points have moved.
 class Coordinates {
 public:
     Coordinates() = default;

@@ -41,14 +41,15 @@ public:
     /// The points have moved; see Program::follow. Collective, with agreement.
     virtual bool follow() { return false; }
 
-    /// Collective, without agreement. Columns stand in the order of the ports, channel by channel.
-    /// run: its number, counted from 0 over all calls.
-    /// poisoned: this rank's arguments are bad. It then computes nothing, takes part in all
-    /// exchanges and sends NaN.
+    /// Runs one evaluation. Collective, without agreement. Columns are in the order of the ports,
+    /// channel by channel. run: number of the run, counted from 0 over all calls.
+    /// If the bool argument is true, this rank's arguments are bad; the rank computes nothing,
+    /// takes part in all exchanges and sends NaN.
     virtual Result run(int64_t run, std::span<const Column> inputs, std::span<const Column> outputs,
                        bool poisoned) = 0;
 
-    /// The ranges of inputs by the card have changed to those of these columns. Local.
+    /// Replaces the ranges of inputs by the ranges of these columns, after the card has changed.
+    /// Local.
     virtual void set_ranges(std::span<const Column>) {}
 
     /// Inputs outside their columns' ranges (columns): of the last run whose end the host has seen.

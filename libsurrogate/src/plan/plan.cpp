@@ -62,8 +62,8 @@ void Plan::execute(const Check& check, std::span<const Column> inputs,
     }
 }
 
-/// The exchanges of `work` are those of all ranks, whatever fails in it; the agreement comes
-/// behind.
+/// Runs `work`, which must take part in all exchanges even if it fails, and then agrees on errors
+/// if the option is set.
 template <class Work>
 void Plan::agreed(const Work& work) {
     if (agrees_) {

@@ -30,8 +30,8 @@ public:
     void unbind();
 
     // Called by all ranks; throw after all exchanges are done: this rank's own error, or with
-    // agree=true that of the first rank at fault. If points have moved since the last one, ranks
-    // agree first that the plan can follow them; if it cannot, nothing runs, and the next one tries
+    // agree=true the error of the first failed rank. If points have moved since the last run, ranks
+    // first agree that the plan can be updated; if it cannot, nothing runs, and the next run tries
     // again.
     void run();
     void run_failed(Status status, const char* text);

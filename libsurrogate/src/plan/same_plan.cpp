@@ -58,7 +58,8 @@ struct ModelName {
     }
 };
 
-/// Throws on all ranks; the first rank whose model is not that of rank 0 has the text. Collective.
+/// Throws on all ranks; the first rank whose model differs from the model of rank 0 provides the
+/// text. Collective.
 void refuse_models(Communicator& comm, const Model& model) {
     const ModelName own(model);  // the hash is known already: no memory is taken
     ModelName first = own;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a trainer needs of a plan: runs on columns of its own, and the way back.
+// Functions of a plan for trainers: runs on the trainer's own columns, and the backward pass.
 #include <algorithm>
 
 #include "libsurrogate/src/plan/plan.hpp"

@@ -14,9 +14,10 @@ namespace surrogate::impl {
 ///   one rank                                     none
 ///   every rank has a device of its own, and NCCL is there on all    NCCL
 ///   otherwise                                    MPI, staged
-/// nccl: its functions, or null if `nccl_problem` (the loader's words). comm and device must
-/// outlive the result. timeout_s: see wait(). An NCCL that is there and fails to start is an error,
-/// not a reason to take MPI: whoever wants MPI gives null and says so in nccl_problem.
+/// nccl: the functions of NCCL, or null with the reason in `nccl_problem` (the loader's message).
+/// comm and device must outlive the result. timeout_s: see wait(). If NCCL is present and fails to
+/// start, that is an error; MPI is not used instead. A caller that wants MPI passes null and a
+/// reason in nccl_problem.
 std::unique_ptr<DeviceCollectives> make_device_collectives(Communicator& comm,
                                                            kernels::Device& device,
                                                            const NcclApi* nccl,

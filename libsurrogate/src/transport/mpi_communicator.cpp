@@ -349,7 +349,7 @@ private:
         if (failed_call_) throw Error(Status::broken, failure_text(failed_call_, failed_code_));
         if (is_finalized()) {
             throw Error(Status::invalid_argument,
-                        "MPI is finalised already; the context can only be destroyed");
+                        "MPI is already finalized; the context can only be destroyed");
         }
     }
     /// Checks the return code of a call on this communicator. A failure breaks the communicator
@@ -399,8 +399,8 @@ bool has_mpi_started() {
 
 void require_mpi() {
     if (!has_mpi_started())
-        throw Error(Status::invalid_argument, "MPI is not initialised; call MPI_Init first");
-    if (is_finalized()) throw Error(Status::invalid_argument, "MPI is finalised already");
+        throw Error(Status::invalid_argument, "MPI is not initialized; call MPI_Init first");
+    if (is_finalized()) throw Error(Status::invalid_argument, "MPI is already finalized");
 }
 
 void require_own_mpi() {

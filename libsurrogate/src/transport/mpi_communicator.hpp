@@ -13,7 +13,7 @@ namespace surrogate::impl {
 /// Returns whether MPI has been initialized; true also after MPI_Finalize.
 bool has_mpi_started();
 
-/// Throws invalid_argument unless MPI is initialised and not yet finalised.
+/// Throws invalid_argument unless MPI is initialized and not yet finalized.
 void require_mpi();
 
 /// Throws as require_mpi(), and not_supported if the program runs an MPI of another make than the

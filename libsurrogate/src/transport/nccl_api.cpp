@@ -6,7 +6,7 @@
 namespace surrogate::impl {
 
 std::string nccl_version_text(int version) {
-    // 2.8 and older counted differently; they are named only to be refused.
+    // Versions up to 2.8 used a different encoding; they are named only in the error message.
     const int unit = version < 10000 ? 1000 : 10000;
     return std::to_string(version / unit) + "." + std::to_string(version % unit / 100) + "." +
            std::to_string(version % 100);

@@ -7,8 +7,8 @@
 
 namespace surrogate::impl {
 
-// NCCL's C interface as far as it is used, declared here so that no header of NCCL's is needed and
-// nothing is linked. Values and layouts are those of nccl.h, which a test compares where it is
+// The part of NCCL's C interface that is used, declared here so that no NCCL header is needed and
+// nothing is linked. Values and layouts agree with nccl.h; a test compares them if the header is
 // found (tests/libsurrogate/transport/nccl_header_test.cpp).
 
 struct NcclComm;  ///< opaque: ncclComm

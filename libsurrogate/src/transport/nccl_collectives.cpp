@@ -208,8 +208,8 @@ private:
         return pack.result;
     }
 
-    /// All parts in one group, which is closed in any case: its outcome, or the first refusal in
-    /// it.
+    /// Sends and receives all parts in one group, which is always closed. Returns the first error
+    /// in the group, or the result of the group.
     NcclResult send_and_receive(const DeviceParts& given, const DeviceParts& taken,
                                 kernels::Stream stream) {
         NcclResult first = nccl_.group_start();

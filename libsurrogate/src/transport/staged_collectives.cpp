@@ -84,7 +84,7 @@ public:
         n_byte_ = n_byte;
     }
 
-    /// Own part and flag, then those of all ranks.
+    /// Own part and flag, then the parts and flags of all ranks.
     void reserve_gather(int64_t n_byte) override {
         reserve((comm_.size() + 1) * (n_byte + flag_bytes));
     }
@@ -105,9 +105,9 @@ public:
 protected:
     bool is_counted_by_communicator() const override { return true; }
 
-    // One more number than asked for goes over the ranks, which tells whether a device failed: MPI
-    // must not wait for a rank whose device did, and its numbers must not pass for good ones. A
-    // rank that fails on the way back tells it with the next reduction.
+    // Reduces one additional number, a flag that is set if a device failed. MPI must not wait for a
+    // rank whose device failed, and the values of that rank must not be used. A rank that fails
+    // while it copies the result to the device reports it with the next reduction.
     void do_all_reduce(void* values, int64_t count, Type type, Reduction reduction,
                        kernels::Stream stream) override {
         require_usable();
@@ -250,8 +250,8 @@ private:
         return flag != T(0);
     }
 
-    /// Own part, at the begin of memory_, to those of all ranks, which then begin there; whether
-    /// any rank's flag was up.
+    /// Gathers the parts of all ranks. The own part is at the start of memory_; on return, the
+    /// parts of all ranks start there. Returns true if the flag of any rank was set.
     bool gather(int64_t n_byte, bool has_failed) {
         const int64_t part_bytes = n_byte + flag_bytes;
         char* const own = static_cast<char*>(memory_);

@@ -62,7 +62,7 @@ void expect_other_thread_rejected() {
                    "a context of another thread under MPI_THREAD_SINGLE");
 }
 
-/// Plans over whatever communicator are plans of one rank as long as MPI is not initialised.
+/// Plans over whatever communicator are plans of one rank as long as MPI is not initialized.
 void expect_one_rank(const char* what) {
     const DarcyCase points(surrogate::test::first_rows(5));
     const surrogate_points where = points.points();
@@ -107,8 +107,8 @@ void expect_other_mpi_refused() {
 
 int main(int argc, char** argv) {
     surrogate_context* none = nullptr;
-    expect_refused(create(&none), "not initialised", "context before MPI_Init");
-    expect_refused(answer(surrogate_context_create_fint(0, nullptr, &none)), "not initialised",
+    expect_refused(create(&none), "not initialized", "context before MPI_Init");
+    expect_refused(answer(surrogate_context_create_fint(0, nullptr, &none)), "not initialized",
                    "Fortran context before MPI_Init");
     expect_one_rank("plan before MPI_Init");
 
@@ -140,21 +140,21 @@ int main(int argc, char** argv) {
     expect(surrogate_plan_run(plan) == 0, "run under MPI_THREAD_SINGLE");
     MPI_Finalize();
 
-    expect_refused(create(&none), "finalised already", "context after MPI_Finalize");
+    expect_refused(create(&none), "already finalized", "context after MPI_Finalize");
     surrogate_plan* late = nullptr;
     expect_refused(answer(surrogate_plan_open_mpi(MPI_COMM_WORLD, surrogate::test::darcy_model,
                                                   &where, nullptr, &late)),
-                   "finalised already", "plan after MPI_Finalize");
+                   "already finalized", "plan after MPI_Finalize");
     expect_refused(
         answer(surrogate_plan_open_fint(0, surrogate::test::darcy_model, &where, nullptr, &late)),
-        "finalised already", "Fortran plan after MPI_Finalize");
+        "already finalized", "Fortran plan after MPI_Finalize");
     int result = 0;
     expect_refused(answer(surrogate_plan_compare_comm(plan, MPI_COMM_WORLD, &result)),
-                   "finalised already", "comparison after MPI_Finalize");
-    expect_refused(answer(surrogate_plan_run(plan)), "finalised already", "run after MPI_Finalize");
+                   "already finalized", "comparison after MPI_Finalize");
+    expect_refused(answer(surrogate_plan_run(plan)), "already finalized", "run after MPI_Finalize");
     surrogate_model* again = nullptr;
     expect_refused(answer(surrogate_model_load(context, surrogate::test::darcy_model, &again)),
-                   "finalised already", "model after MPI_Finalize");
+                   "already finalized", "model after MPI_Finalize");
     surrogate_plan_destroy(&plan);
     surrogate_domain_destroy(&domain);
     surrogate_model_destroy(&model);

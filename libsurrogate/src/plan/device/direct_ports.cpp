@@ -99,7 +99,7 @@ private:
     DeviceStaging staging_;
     ColumnTable inputs_, outputs_;
     ColumnPacker packer_;
-    DeviceMemory constants_;               // (constant columns, n_point) floats, normalised
+    DeviceMemory constants_;               // (constant columns, n_point) floats, normalized
     std::vector<float*> places_;           // (columns): where a constant lies, or null
     std::vector<BadValue> bad_constants_;  // (constant columns)
 };

@@ -26,10 +26,11 @@ public:
 
     virtual int64_t n_point() const = 0;  ///< of the passes on this rank
 
-    /// Before the passes: host columns are packed, normalised and copied, each while the one before
-    /// is under way; columns on the device are described. Enqueued. Returns the first bad value
-    /// that the host saw, and adds what it saw outside of ranges to outside (n_input); the passes
-    /// count in the other columns. poisoned: there are no columns; the passes read zeros.
+    /// Enqueues the preparation of the inputs before the passes. Host columns are packed,
+    /// normalized and copied, overlapped with the copy of the previous column; columns on the
+    /// device are described. Returns the first bad value found on the host, and adds the values
+    /// found outside of ranges to outside (n_input); the passes count the values of the other
+    /// columns. If the bool argument is true, there are no columns, and the passes read zeros.
     virtual BadValue take(std::span<const Column> inputs, std::span<const Column> outputs,
                           bool poisoned, kernels::Stream stream, std::span<Outside> outside,
                           FirstFailure& failure) = 0;

@@ -21,8 +21,8 @@ public:
     /// fails, the collectives are given up on all ranks.
     void prepare(Communicator& comm, const DeviceProgram& program, kernels::Stream stream);
 
-    /// Gives one evaluation to the stream. Takes part in all collectives whatever happens; after a
-    /// failure of this rank it sends their poison. Allocates nothing.
+    /// Enqueues one evaluation on the stream. Takes part in all collectives in every case; after a
+    /// failure of this rank it sends their failure values. Does not allocate.
     void enqueue(const DeviceProgram& program, kernels::Stream stream, FirstFailure& failure);
     /// Notes that the run ends with the work enqueued on `stream` so far.
     void mark_end(kernels::Stream stream) { runs_.mark_end(stream); }
