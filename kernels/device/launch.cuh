@@ -36,8 +36,8 @@ void with_instance(Operand operand_, int64_t width, const Body& body) {
 inline void check(cudaError_t error, const char* kernel) {
     if (error == cudaSuccess) return;
     cudaGetLastError();  // cleared: it is reported here, not by the next launch
-    throw Error(Status::device,
-                std::string("kernel '") + kernel + "' was refused: " + cudaGetErrorString(error));
+    throw Error(Status::device, std::string("kernel '") + kernel +
+                                    "' could not be launched: " + cudaGetErrorString(error));
 }
 
 /// Runs or loads a pass with its device current in the calling thread.

@@ -7,14 +7,14 @@ namespace surrogate::kernels {
 
 template <class T>
 void normalise(const Queue& queue, const Norm<T>& norm, Tile<const T> x, Tile<T> y) {
-    if (!uses_simd<T>(queue, "normalise")) return ref::normalise(norm, x, y);
+    if (!uses_simd<T>(queue, "normalize")) return ref::normalise(norm, x, y);
     if constexpr (std::is_same_v<T, float>) simd::normalise(queue.level(), norm, x, y);
 }
 
 template <class T>
 void normalise_backward(const Queue& queue, const Norm<T>& norm, Tile<const T> x, Tile<const T> dy,
                         Tile<const T> residual, Tile<T> dx, const NormGradient& gradient) {
-    if (!uses_simd<T>(queue, "normalise_backward"))
+    if (!uses_simd<T>(queue, "normalize_backward"))
         return ref::normalise_backward(norm, x, dy, residual, dx, gradient);
     if constexpr (std::is_same_v<T, float>)
         simd::normalise_backward(queue.level(), norm, x, dy, residual, dx, gradient);

@@ -78,7 +78,7 @@ void normalise(const DeviceProperties&, const NormArgs& args, Stream stream) {
     if (args.n_tile == 0) return;
     SURROGATE_LAUNCH(normalise_kernel, item_blocks(args.n_tile * tile_rows), n_thread, 0, stream,
                      args);
-    check_launch("sequoia normalise");
+    check_launch("sequoia normalize");
 }
 
 void add_up(const DeviceProperties&, const SumArgs& args, Stream stream) {

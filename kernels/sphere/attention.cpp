@@ -17,7 +17,7 @@ void attend_neighbors(const Queue& queue, const Heads& heads,
 
 template <class T>
 void normalise_heads(const Queue& queue, int64_t n_head, const T* g, Tile<const T> x, Tile<T> y) {
-    if (!uses_simd<T>(queue, "normalise_heads")) return ref::normalise_heads(n_head, g, x, y);
+    if (!uses_simd<T>(queue, "normalize_heads")) return ref::normalise_heads(n_head, g, x, y);
     if constexpr (std::is_same_v<T, float>) simd::normalise_heads(queue.level(), n_head, g, x, y);
 }
 

@@ -65,8 +65,8 @@ void attend_neighbors(const Queue& queue, const Heads& heads, Tile<const T> q, i
 /// the lists of all rows of a call.
 int64_t neighborhood_scratch(const Heads& heads, int64_t n_neighbor);
 
-/// Epsilon that normalise_heads() adds to the mean square: epsilon of single precision, for every
-/// T.
+/// Epsilon that the normalization of heads adds to the mean square: epsilon of single precision,
+/// for every T.
 template <class T>
 constexpr T head_norm_eps = T(0x1p-23);
 

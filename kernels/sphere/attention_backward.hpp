@@ -77,10 +77,11 @@ void attend_neighbors_backward_keys(const Queue& queue, const Heads& heads,
 /// Returns the elements of scratch of either function.
 int64_t neighborhood_backward_scratch(const Heads& heads);
 
-/// Runs the backward pass of normalise_heads(). With r = 1 / sqrt(mean_c x_c^2 + 2^-23) per head
-/// and point,
+/// Runs the backward pass of the normalization of heads. With r = 1 / sqrt(mean_c x_c^2 + 2^-23)
+/// per head and point,
 ///   dx_c = r (1 + g_c) dy_c - x_c r^3 / d sum_b x_b (1 + g_b) dy_b
-///   dg_c += sum over heads and points of r x_c dy_c, in double, as normalise_backward() does
+///   dg_c += sum over heads and points of r x_c dy_c, in double, as in the backward pass of the
+///   norm
 ///   x, dy, dx  (H*d, n_point) tiles, any n_point; dx may be x or dy.  g, dg (d)
 ///   scratch    d elements, of this thread
 template <class T>

@@ -31,8 +31,8 @@ class Disks {
 public:
     Disks(const Latitudes& centres, const Latitudes& points, int64_t n_lon, double radius);
 
-    /// Returns the columns of row `point` within the disk around row `centre`: [-w, w] or a full
-    /// ring.
+    /// Returns the columns of row `point` within the disk around the center row (first argument):
+    /// [-w, w] or a full ring.
     Run columns(int64_t centre, int64_t point) const;
     /// Returns distance and direction of the column |column| steps east of the center. At the
     /// center and its antipode the direction is only rounding error; it is set to 0, so that all
@@ -67,7 +67,7 @@ public:
           points_(points.theta),
           radius_(radius) {}
 
-    /// Returns the rows of the points within the disk around row `centre`. The relation is
+    /// Returns the rows of the points within the disk around a center row. The relation is
     /// symmetric between the grids.
     RowRange rows(int64_t centre) const;
 

@@ -199,7 +199,7 @@ surrogate_status surrogate_model_check_bound(const surrogate_model* model, const
         require(model, "model");
         require(precision, "precision");
         require(bound, "bound");
-        Options{}.set("precision", precision);  // refuses what it does not know
+        Options{}.set("precision", precision);  // throws for an unknown precision
         *bound = check_bound(
             precision, is_double ? CheckTruth::double_precision : CheckTruth::single_precision,
             official, model->model->network().truth_accuracy());

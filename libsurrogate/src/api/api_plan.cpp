@@ -225,8 +225,8 @@ surrogate_status surrogate_plan_run_network(surrogate_plan* plan, int32_t n_inpu
                                             const surrogate_named_array* inputs, int32_t n_outputs,
                                             const surrogate_named_array* outputs) {
     return with_plan(plan, [&](Plan& own) {
-        // A list that is null or of negative length is empty to the plan, which speaks up after all
-        // exchanges.
+        // A null list, or a list of negative length, is passed as an empty list. The plan then
+        // reports the error after all exchanges.
         const size_t n_in = inputs && n_inputs > 0 ? static_cast<size_t>(n_inputs) : 0;
         const size_t n_out = outputs && n_outputs > 0 ? static_cast<size_t>(n_outputs) : 0;
         own.run_network({inputs, n_in}, {outputs, n_out});

@@ -109,9 +109,9 @@ const surrogate_context* owner_of(const Handle* handle) {
     return handle ? &handle->owner : nullptr;
 }
 
-/// Runs `call`, which returns a status, unless another call works on the plan at the same time:
-/// from another thread, or above this one on the stack (a log function). The text of the refusal
-/// belongs to the thread alone, as the other call owns the context. Takes no memory.
+/// Runs `call`, which returns a status, unless another call uses the plan at the same time: from
+/// another thread, or higher on the stack of this thread (a log function). The error text is stored
+/// per thread, as the other call owns the context. Does not allocate.
 template <class Call>
 surrogate_status exclusive(std::atomic_flag& is_in_use, const Call& call) {
     if (is_in_use.test_and_set(std::memory_order_acquire)) {

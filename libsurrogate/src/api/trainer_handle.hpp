@@ -16,5 +16,5 @@ struct surrogate_trainer_options {
 struct surrogate_trainer {
     surrogate_context owner;  ///< of the ranks that train together
     std::optional<surrogate::impl::Trainer> trainer;
-    std::shared_ptr<std::atomic_flag> is_in_use;  ///< that of the plan
+    std::shared_ptr<std::atomic_flag> is_in_use;  ///< flag of the plan
 };

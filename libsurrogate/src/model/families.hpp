@@ -26,9 +26,9 @@ bool is_of_output(const Card& card, const TensorSpec& tensor);
 /// Throws not_supported, with the families that have them, for a family without initial weights.
 void require_initial_values(const Card& card);
 
-/// Names and shapes of all weights a card asks for. Throws bad_file (hyperparameters),
-/// not_supported (family). n_found: tensors in the file; a card that asks for far more is refused
-/// before the list takes memory.
+/// Returns names and shapes of all weights that a card requires. Throws bad_file (hyperparameters),
+/// not_supported (family). n_found: number of tensors in the file; a card that requires far more is
+/// rejected before the list is allocated.
 std::vector<TensorSpec> required_tensors(const Card& card, int64_t n_found);
 
 /// Gives tensors that a file has under their other names those that the network wants.

@@ -55,7 +55,8 @@ void match_coordinates(const std::vector<FieldCard>& inputs, const std::vector<P
     }
 }
 
-/// Integers are names, of tokens for example: they are not normalised, and no coordinates.
+/// Matches the integer inputs of card and network. Integers are identifiers, of tokens for example,
+/// so they are not normalized and are not coordinates.
 void match_integers(const std::vector<FieldCard>& inputs, const std::vector<Port>& ports) {
     const FieldCard* input = inputs.data();
     for (const Port& port : ports) {

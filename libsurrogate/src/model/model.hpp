@@ -32,7 +32,8 @@ public:
     /// Shared with who may widen its ranges.
     const std::shared_ptr<ModelCard>& shared_card() const { return card_; }
     const Network& network() const { return *network_; }
-    /// Shared with the network and its plans. Whoever changes them calls refresh().
+    /// Returns the weights, shared with the network and its plans. Call refresh() after changing
+    /// them.
     const std::shared_ptr<MasterWeights>& weights() const { return weights_; }
 
     struct ListedPort {

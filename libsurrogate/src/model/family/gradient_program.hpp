@@ -10,25 +10,25 @@
 
 namespace surrogate::impl {
 
-/// A program that can also go back: what a plan with option gradients=true runs, and who trains
-/// needs. Predictions have the bits of the family's Program.
+/// Program with a backward pass, used by plans with option gradients=true and by trainers.
+/// Predictions are bitwise identical to the family's Program.
 ///
-/// evaluate() keeps what backward() needs, which then belongs to that evaluation: one backward for
-/// each. Nothing after connect() takes memory.
+/// evaluate() stores the data that backward() needs; one backward() is allowed per evaluate(). Does
+/// not allocate after connect().
 class GradientProgram : public Program {
 public:
-    /// Collective: gradients of a number L with respect to weights, and to inputs if they are
-    /// wanted, from those with respect to what the last evaluate() computed.
+    /// Computes the gradients of a number L with respect to weights, and to inputs if requested,
+    /// from the gradients with respect to the outputs of the last evaluate(). Collective.
     ///   doutputs  in the order of the output ports, channel by channel, over the solver's points:
     ///             dL / d(output of the network); mean 0, std 1
-    ///   dinputs   empty, or as the columns of gather() without those of a port of coordinates:
-    ///             dL / d(input of the network) is written to columns with data
-    ///   sums      this rank's gradients of weights are added (GradientSums::open, close); they
-    ///             meet other ranks' in GradientSums::reduce
-    /// alive: this rank's doutputs are good, and the last evaluation was. A rank that is not, or
-    /// whose last evaluation has gone back already, computes nothing, takes part in all exchanges,
-    /// sends NaN and poisons its sums. Returns whether the sums of all ranks were finite, as far as
-    /// this rank learned.
+    ///   dinputs   empty, or as the columns of gather() without the columns of a port of
+    ///             coordinates: dL / d(input of the network) is written to columns with data
+    ///   sums      this rank's gradients of weights are added (GradientSums::open, close); they are
+    ///             summed over ranks in GradientSums::reduce
+    /// alive: this rank's doutputs and its last evaluation are valid. If `alive` is false, or the
+    /// last evaluation has been backpropagated already, the rank computes nothing, takes part in
+    /// all exchanges, sends NaN and marks its sums as failed. Returns true if the sums of all ranks
+    /// are finite, as far as this rank was informed.
     virtual bool backward(std::span<const Column> doutputs, std::span<const Column> dinputs,
                           bool alive, GradientSums& sums) = 0;
 

@@ -26,9 +26,9 @@ struct PlanRequest {
     bool saves_less = false;  ///< gradients: what can be computed again is, though it takes longer
     DeviceContext* device = nullptr;      ///< backend cuda; `queue` then does the host's part
     std::span<const Column> inputs = {};  ///< of runs by the card; those that are constant are set
-    /// Positions of the input points, an axis each, if the network has a port of coordinates: as
-    /// the card normalises them, or with option coordinates=network as they are. The columns lie
-    /// with the plan, which keeps them up to date when points move.
+    /// Coordinates of the input points, one column per axis, if the network has a port of
+    /// coordinates: normalized by the card, or unchanged with option coordinates=network. The plan
+    /// owns the columns and updates them when points move.
     std::span<const Column> coordinates = {};
     bool stops_at_range = false;  ///< values outside make a run one that collect() must report
 
@@ -68,13 +68,13 @@ inline LayerCost scatter_cost(std::string name, int64_t bytes_sent, int64_t coll
             .kind = LayerCost::Kind::scatter};
 }
 
-/// A network on the domains of one plan, on the host: what a family implements, and the run of
-/// plan/execution.hpp calls. Construction is local; connect() is collective. Nothing after that
-/// takes memory, unless points move.
+/// Network on the domains of one plan, on the host. Families implement it, and plan/execution.hpp
+/// calls it. Construction is local; connect() is collective. Does not allocate afterwards, unless
+/// points move.
 ///
-/// Ranks do not agree during a run. A rank whose inputs are bad computes nothing, takes part in
-/// every exchange and sends what the others recognise: NaN in sums of floats, a flag beside
-/// integers and maxima (share/doc/develop/communication.md).
+/// Ranks do not agree during a run. A rank with invalid inputs computes nothing, takes part in
+/// every exchange and sends a value that the other ranks recognize: NaN in sums of floats, a flag
+/// in addition to integers and maxima (share/doc/develop/communication.md).
 class Program {
 public:
     virtual ~Program() = default;
@@ -88,9 +88,9 @@ public:
     /// called again after a failure; nothing else may.
     virtual bool follow() { return false; }
 
-    /// Local: reads and normalises the columns, which stand in the order of the ports, channel by
-    /// channel; those of a port of coordinates are as in PlanRequest::coordinates. Returns the
-    /// first value that is not finite; counts those outside of ranges.
+    /// Reads and normalizes the columns, which are in the order of the ports, channel by channel;
+    /// columns of a port of coordinates are as in PlanRequest::coordinates. Returns the first value
+    /// that is not finite; counts values outside of ranges. Local.
     virtual BadValue gather(std::span<const Column> inputs, OutsideCounts& outside) = 0;
 
     /// Collective: inputs to predictions. alive: this rank's inputs are good. Returns whether the

@@ -162,7 +162,8 @@ CutArgs DeviceReadout::cut_args(int l, const ReadoutMemory& memory) const {
     return args;
 }
 
-/// Sums of the levels above the leaves; those of the shared level come from their owners.
+/// Lists the sums of the levels above the leaves. Sums of the shared level are received from the
+/// owner ranks.
 void DeviceReadout::list_sums(PassList& passes, const ReadoutMemory& memory) const {
     for (int l = 1; l <= top(); ++l) {
         const Range nodes = l > tree_->cut() ? tree_->level(l).held : tree_->owned(l);

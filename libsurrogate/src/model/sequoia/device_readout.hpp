@@ -78,7 +78,7 @@ private:
     const Tree* tree_ = nullptr;
     const DeviceTree* levels_ = nullptr;
     DeviceColumns columns_;
-    std::vector<int64_t> first_sums_;     // (levels): numbers before those of a level
+    std::vector<int64_t> first_sums_;     // (levels): count of numbers before a level
     std::vector<int64_t> first_numbers_;  // (levels below the cut): of a part, before the level's
     double* sums_ = nullptr;              // device memory
     float* cloud_ = nullptr;              // device memory
