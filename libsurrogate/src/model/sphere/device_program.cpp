@@ -247,7 +247,8 @@ LinearArgs DevicePasses::layer_args(const kernels::DeviceLinear& layer) const {
     return pass_of(layer, weights_->operand(), grid_.n_tile());
 }
 
-/// Copies the channels of own rows to the held rows, and exchanges the rest with other ranks.
+/// Fills the held rows with the channels of own rows and of other ranks' rows. Does nothing if no
+/// exchange is set.
 void DevicePasses::exchange_planes(const std::optional<RingExchange>& exchange, int64_t from,
                                    Range own, int64_t to, Range held, int64_t n_lon,
                                    DeviceSteps& steps) const {

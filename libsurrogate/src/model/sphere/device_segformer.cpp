@@ -351,7 +351,8 @@ void SegformerDevicePasses::to_planes(size_t i, const float* from, int64_t n_cha
                     stream);
 }
 
-/// Copies the channels of own rows to the held rows, and exchanges the rest with other ranks.
+/// Fills the held rows with the channels of own rows and of other ranks' rows. Does nothing if no
+/// exchange is set.
 void SegformerDevicePasses::exchange_planes(const Geometry& geometry, Range own, int64_t n_lon,
                                             DeviceSteps& steps) const {
     if (!geometry.exchange) return;
