@@ -62,7 +62,7 @@ void expect_other_thread_rejected() {
                    "a context of another thread under MPI_THREAD_SINGLE");
 }
 
-/// Plans over whatever communicator are plans of one rank as long as MPI is not initialised.
+/// As long as MPI is not initialized, plans over any communicator are plans of one rank.
 void expect_one_rank(const char* what) {
     const DarcyCase points(surrogate::test::first_rows(5));
     const surrogate_points where = points.points();
