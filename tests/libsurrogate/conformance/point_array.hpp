@@ -13,9 +13,8 @@ namespace surrogate::test {
 struct Format {
     const char* name = "Float";
     bool is_double = false;
-    bool is_planar =
-        false;        ///< one array per channel; otherwise the channels of a point are adjacent
-    int64_t gap = 0;  ///< numbers between points, or between channels, that are not ours
+    bool is_planar = false;   ///< one array per channel; otherwise a point's channels are adjacent
+    int64_t gap = 0;          ///< numbers between points, or between channels, that are not ours
     bool is_integer = false;  ///< the numbers are, and as long as real ones would be
 };
 
