@@ -149,10 +149,10 @@ typedef struct surrogate_vec_field {
  * (PETSC_ERR_ARG_SIZ, PETSC_ERR_ARG_OUTOFRANGE), a name given twice among the inputs or among the
  * outputs (PETSC_ERR_ARG_WRONG), backend cuda and a Vec in neither CUDA nor host memory
  * (PETSC_ERR_SUP), and the errors of surrogate_plan_bind_input and surrogate_plan_run. A rank with
- * an error still takes part in the exchange, so that no rank waits for it: it returns its own error,
- * the others PETSC_ERR_FP (with check_finite, the default), or with -surrogate_agree the error and
- * text of the failing rank. The Vecs written are then NaN or unchanged, and the next correct run is
- * exact. */
+ * an error still takes part in the exchange, so that no rank waits for it: it returns its own
+ * error, the others PETSC_ERR_FP (with check_finite, the default), or with -surrogate_agree the
+ * error and text of the failing rank. The Vecs written are then NaN or unchanged, and the next
+ * correct run is exact. */
 SURROGATE_API PetscErrorCode surrogate_plan_run_vec(surrogate_plan* plan, PetscInt n_in,
                                                     const surrogate_vec_field in[], PetscInt n_out,
                                                     const surrogate_vec_field out[]);

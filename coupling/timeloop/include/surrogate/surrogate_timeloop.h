@@ -160,8 +160,8 @@ SURROGATE_API surrogate_status surrogate_timeloop_conserve(surrogate_timeloop* l
                                                            const double* weight, double tolerance);
 
 /* Declares a known change of an integral in the next step: sources, fluxes over the boundary. Pass
- * the same amount on all ranks, in the unit of the field times the unit of the weights. Applies to one
- * step. Local. Errors: UNKNOWN_NAME, NOT_FINITE. */
+ * the same amount on all ranks, in the unit of the field times the unit of the weights. Applies to
+ * one step. Local. Errors: UNKNOWN_NAME, NOT_FINITE. */
 SURROGATE_API surrogate_status surrogate_timeloop_add_source(surrogate_timeloop* loop,
                                                              const char* name, double amount);
 
