@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Names of libsurrogate 0.1 to those of 0.2, in sources and configurations (see upgrade-0.2.md):
+# Replaces names of libsurrogate 0.1 by names of 0.2, in sources and configurations (see upgrade-0.2.md):
 #     sed -E -i -f upgrade-0.2.sed FILE..
 # Made by share/upgrade/upgrade.py from share/upgrade/names-0.2.txt.
 s/\bsurrogate_order_backward\b/surrogate_ordering_to_local/g

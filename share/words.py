@@ -6,7 +6,10 @@
     python3 share/words.py --list [PATH]...    each place, as path:line: rule: text
     python3 share/words.py --check FILE        exits with 1 if a folder named in FILE has such a place
 
-Reads comments, string literals and pages of the files that git tracks. `words.txt` beside the test has one rule a line.
+Reads comments, string literals and pages of the files that git tracks. Two files in tests/install/vocabulary control it:
+`rules.txt` has one rule per line; `exceptions.txt` has lines `path-prefix: expression` for text that must stay, such as old
+names. An exception suppresses the findings in files whose path begins with the prefix, if a match of the expression in the
+comment, string or line covers the words found.
 """
 import argparse
 import collections
@@ -17,6 +20,7 @@ import sys
 
 root = pathlib.Path(__file__).resolve().parent.parent
 rules_file = root / "tests/install/vocabulary/rules.txt"
+exceptions_file = rules_file.with_name("exceptions.txt")
 c_like = {".c", ".h", ".hpp", ".cpp", ".cu", ".cuh", ".H", ".C"}
 hash_like = {".cmake", ".py", ".sh", ".toml"}
 fortran_like = {".F90", ".f90", ".f", ".inc"}
@@ -33,6 +37,13 @@ def read_rules():
         expression, replacement = (part.strip() for part in line.split(" => "))
         rules.append((re.compile(expression), replacement))
     return rules
+
+
+def read_exceptions(name):
+    """Returns the expressions of the lines `path-prefix: expression` whose prefix begins the path `name`."""
+    lines = [line for line in exceptions_file.read_text().splitlines() if line and not line.startswith("#")]
+    return [re.compile(expression) for prefix, expression in (line.split(": ", 1) for line in lines)
+            if name.startswith(prefix)]
 
 
 def tracked(paths):
@@ -103,20 +114,28 @@ def parts_of(name, text):
 def findings(name, text, rules):
     """Yields (line, rule, text)."""
     suffix = pathlib.Path(name).suffix
+    exceptions = read_exceptions(name)
+
+    def is_excepted(text, first, last):
+        return any(match.start() <= first and last <= match.end()
+                   for expression in exceptions for match in expression.finditer(text))
+
     if suffix in c_like | fortran_like:
         for number, line in enumerate(text.split("\n"), 1):
-            if len(line) > 100 and suffix in c_like:
+            if len(line) > 100 and suffix in c_like and not is_excepted(line, 0, len(line)):
                 yield number, "line above 100 columns", line.strip()[:60]
     for kind, line, words in parts_of(name, text):
         shown = " ".join(words.split())[:90]
-        if kind == "comment" and opening.match(words):
+        if kind == "comment" and opening.match(words) and not is_excepted(words, *opening.match(words).span()):
             yield line, "opens with " + opening.match(words)[0], shown
         if kind != "string":
-            for _ in pointer.finditer(words):
-                yield line, "that of, those of", shown
+            for found in pointer.finditer(words):
+                if not is_excepted(words, *found.span()):
+                    yield line, "that of, those of", shown
         for expression, replacement in rules:
             for found in expression.finditer(words):
-                yield (line + words.count("\n", 0, found.start()), f"'{found[0]}' => {replacement}", shown)
+                if not is_excepted(words, *found.span()):
+                    yield (line + words.count("\n", 0, found.start()), f"'{found[0]}' => {replacement}", shown)
 
 
 def main():

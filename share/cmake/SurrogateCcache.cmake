@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# ccache before the compilers (SURROGATE_CCACHE), unless somebody has put a launcher of his own there.
+# Sets ccache as launcher of the compilers (SURROGATE_CCACHE), unless a launcher is set already.
 #   SURROGATE_CCACHE_PROGRAM   its path, or empty where it is not used
 set(SURROGATE_CCACHE_PROGRAM "")
 foreach(language C CXX CUDA)
@@ -46,10 +46,10 @@ if(NOT surrogate_base)
     endif()
 endif()
 
-# Precompiled headers: GCC must name the header's file in what ccache hashes, and ccache has to believe that nothing of
-# ours depends on __TIME__ or on macros defined before the header. Clang gets the header's absolute name behind -Xclang,
-# where ccache leaves it: in another folder all users of a header were compiled again (3 of 3 files; GCC 0 of 3), so that
-# headers are not precompiled there.
+# Precompiled headers: GCC must name the header's file in the text that ccache hashes, and ccache must assume that nothing
+# of ours depends on __TIME__ or on macros defined before the header. Clang gets the header's absolute name behind -Xclang,
+# which ccache does not change: in another folder all users of a header were compiled again (3 of 3 files; GCC 0 of 3).
+# Headers are therefore not precompiled there.
 if(NOT CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     set(CMAKE_DISABLE_PRECOMPILE_HEADERS ON)
 endif()

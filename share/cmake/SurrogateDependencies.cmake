@@ -77,8 +77,8 @@ if(NOT SURROGATE_HAVE_MPI)
     set(surrogate_petsc_problem "needs MPI")
 endif()
 if(PETSC_FOUND)
-    # Debian's PETSc.pc (3.18.5) hands its own package's flags on: -Wdate-time -D_FORTIFY_SOURCE=2. The second warns in
-    # every file compiled without optimisation and fits no precompiled header.
+    # Debian's PETSc.pc (3.18.5) passes its own package's flags on: -Wdate-time -D_FORTIFY_SOURCE=2. The second warns in
+    # every file compiled without optimization and does not match any precompiled header.
     set_target_properties(PkgConfig::PETSC PROPERTIES INTERFACE_COMPILE_OPTIONS "")
 endif()
 surrogate_feature(PETSC PETSC_FOUND "${PETSC_VERSION}, ${PETSC_PREFIX}" "${surrogate_petsc_problem}")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# What `cmake --install` adds beside the targets: package config, pkg-config files, models, documents, examples, licence.
+# Installs, with `cmake --install`, besides the targets: package config, pkg-config files, models, documents, examples, license.
 include(CMakePackageConfigHelpers)
 
 set(surrogate_built)

@@ -27,10 +27,11 @@ include(SurrogateReport)
 include(SurrogateDependencies)   # SURROGATE_HAVE_{MPI,PETSC,VTK,HDF5,FORTRAN,CUDA}, SURROGATE_HWY, SURROGATE_XXHASH_INCLUDE
 include(SurrogateCcache)
 
-# Flags of our own targets, never passed on to users. No -ffast-math, ever: it would switch the host's floating-point
-# unit to flush-to-zero. No contraction in code of the host: a fused multiply-add is written where it is meant, so that
-# bits do not depend on the compiler's choice. Device code is contracted (nvcc's -fmad=true): its bits differ from those of
-# the host and of the emulation in any kernel that adds a product, and no test compares them bit by bit.
+# Sets the flags of our own targets, never passed on to users. No -ffast-math, ever: it would switch the host's
+# floating-point unit to flush-to-zero. Host code is compiled without contraction: a fused multiply-add is written
+# explicitly, so that results do not depend on the compiler's choice. Device code is contracted (nvcc's -fmad=true): its
+# results differ in the last bits from the host and from the emulation in any kernel that adds a product, and no test
+# compares them bit by bit.
 add_library(surrogate_flags INTERFACE)
 target_compile_features(surrogate_flags INTERFACE cxx_std_20)
 target_compile_options(surrogate_flags INTERFACE

@@ -79,7 +79,7 @@ set(CPACK_DEBIAN_LIBRARY_PACKAGE_CONTROL_EXTRA ${PROJECT_SOURCE_DIR}/share/cmake
     ${PROJECT_SOURCE_DIR}/share/cmake/deb/postrm)
 set(CPACK_DEBIAN_CUDA_PACKAGE_CONTROL_EXTRA ${CPACK_DEBIAN_LIBRARY_PACKAGE_CONTROL_EXTRA})
 
-# Name and licence of each package in its own folder of documents.
+# Installs the name and the license of each package in its own folder of documents.
 set(CPACK_SURROGATE_LIBRARY ${CPACK_DEBIAN_LIBRARY_PACKAGE_NAME})
 set(CPACK_SURROGATE_CUDA ${CPACK_DEBIAN_CUDA_PACKAGE_NAME})
 set(CPACK_SURROGATE_TOOLS ${CPACK_DEBIAN_TOOLS_PACKAGE_NAME})

@@ -9,7 +9,7 @@
 #
 # Parts, each with its own limit of time; results are written as they come, and a part that fails stops no other:
 #   build      benchmarks/device (device code, the reference, a main of its own), for this device alone
-#   check      every pass against the reference in double: awkward sizes, all operands, the same bits twice
+#   check      every pass against the reference in double: awkward sizes, all operands, bitwise identical when repeated
 #   limits     rates of copies, exponentials and products, which times are measured against
 #   time       each pass, one block, eight blocks, launched one by one and as a graph; N from 10,000 to 1,000,000
 #   profile    Nsight Compute's counters of encode and decode, if it is there: not how slow, but why
@@ -23,9 +23,9 @@
 # BUDGET to match); TINY=1 small sizes, to try the script. Exit status 1 if a part failed. Without a device everything is
 # built and each part says so; a device that nvidia-smi lists and no program can use is a failure.
 #
-# Results are four files, so that a machine that hands back only a few brings all of them home: device.md (a page),
-# device.json, records.jsonl (what both are made from) and logs.tar.gz (what every part printed, reports of the profiler),
-# all of them new after every part and when the run is stopped.
+# Results are four files, so that a machine that returns only a few files returns all of them: device.md (a page),
+# device.json, records.jsonl (from which both are made) and logs.tar.gz (the output of every part, reports of the profiler).
+# All of them are written again after every part and when the run is stopped.
 set -u
 root=$(cd "$(dirname "$0")/../.." && pwd)
 OUT=${OUT:-gpu-results}
@@ -66,8 +66,8 @@ gpu_query() {
     nvidia-smi --query-gpu="$1" --format=csv,noheader,nounits -i "${visible%%,*}" 2>/dev/null | head -n 1 || true
 }
 
-# The architecture to compile for: that of the device, or all that are shipped. A device that nvcc does not know yet
-# gets PTX, which the driver compiles.
+# Prints the architecture to compile for: the one of the device, or all that are shipped. A device that nvcc does not know
+# yet gets PTX, which the driver compiles.
 architectures() {
     capability=$(gpu_query compute_cap | tr -d .)
     case $capability in
@@ -86,7 +86,7 @@ host_compiler_works() {
     nvcc -std=c++20 ${1:+-ccbin "$1"} -c "$BUILD/host_compiler.cu" -o "$BUILD/host_compiler.o"
 }
 
-# A toolkit refuses host compilers that are newer than itself: an older one beside it, or the refusal is switched off.
+# A toolkit rejects host compilers that are newer than itself: use an older one beside it, or switch the check off.
 choose_host_compiler() {
     if [ -n "${CUDAHOSTCXX:-}" ] || host_compiler_works; then return; fi
     for version in 14 13 12 11; do
@@ -305,7 +305,7 @@ clock_record() {
         printf "\"celsius\": %d, \"watt\": %d}\n", $4, $5 }' >>"$records"
 }
 
-# All that is to come home, as it is now.
+# Writes the four result files from the current state.
 report() {
     tar -C "$BUILD" -czf "$BUILD/logs.tar.gz" logs && mv "$BUILD/logs.tar.gz" "$OUT/logs.tar.gz"
     command -v python3 >/dev/null || return 0

@@ -32,7 +32,7 @@ def sed_line(kind, old, new):
 
 def sed_script(names):
     head = """# SPDX-License-Identifier: Apache-2.0
-# Names of libsurrogate 0.1 to those of 0.2, in sources and configurations (see upgrade-0.2.md):
+# Replaces names of libsurrogate 0.1 by names of 0.2, in sources and configurations (see upgrade-0.2.md):
 #     sed -E -i -f upgrade-0.2.sed FILE..
 # Made by share/upgrade/upgrade.py from share/upgrade/names-0.2.txt.
 """
@@ -47,8 +47,8 @@ def sed_script(names):
 def header(names):
     head = """/* SPDX-License-Identifier: Apache-2.0 */
 /* Names of version 0.1 for sources that are not upgraded yet: include it before or after the other
- * headers of this library. It goes with version 0.3. Members of structures, options and names of C++
- * are not in it: share/upgrade-0.2.sed replaces them all.
+ * headers of this library. It goes with version 0.3. Members of structures, options and names of
+ * C++ are not in it: share/upgrade-0.2.sed replaces them all.
  * Made by share/upgrade/upgrade.py from share/upgrade/names-0.2.txt. */
 #ifndef SURROGATE_COMPAT_0_1_H
 #define SURROGATE_COMPAT_0_1_H

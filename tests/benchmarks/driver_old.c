@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * A driver for CUDA 11.8, as far as the runtime asks it before it refuses. */
+ * A driver for CUDA 11.8, with the functions that the runtime calls before it rejects the driver.
+ */
 int cuDriverGetVersion(int* version) {
     *version = 11080;
     return 0;

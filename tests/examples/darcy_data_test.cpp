@@ -48,7 +48,7 @@ void set_cells(const darcy::Grid& grid, const Values& values, Vec vec) {
             cell(i, j) = values[static_cast<size_t>(i * grid.n + j)];
 }
 
-/// The pressure of a mobility [x][y], solved anew.
+/// Solves for the pressure of a mobility [x][y] again.
 void solve(PetscInt n, const Values& mobility, Values* pressure) {
     darcy::Grid grid;
     darcy::PressureSolver solver;

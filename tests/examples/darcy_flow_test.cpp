@@ -202,8 +202,8 @@ TEST_F(DarcyFlowRun, MissingModelLeavesTheSolverOnItsOwn) {
     EXPECT_LE(distance_.largest, 1e-7);
 }
 
-// A fluid six times as mobile as any in training. The guards see it on all ranks in the first step
-// with enough of it, and the run is that of the solver to the last bit.
+// A fluid six times as mobile as any in training. The guards trigger on all ranks in the first step
+// with enough of it, and the run is bitwise identical to the solver's own.
 TEST_F(DarcyFlowRun, FarFromTrainingTheGuardsLeaveAllToTheSolver) {
     solver_.mobilities.injected = 72;
     run(model, darcy::ways[3]);

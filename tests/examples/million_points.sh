@@ -2,12 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 # million_points.sh PROGRAM SURROGATE MODEL POINTS FOLDER LAUNCHER..: the example and `surrogate predict` on 1, 2 and 4
 # ranks. Predictions are equal, rank 0 alone reads a serial file, memory is what the plan states. The other ranks run in
-# a folder that does not have the file: whoever opens it fails.
+# a folder that does not have the file: a rank that opens it fails.
 set -u
 program=$1 surrogate=$2 model=$3 points=$4 folder=$5
 shift 5
-# Bytes a point that a plan of this model may state; those of the domain (coordinates, number) and of the input; and MB that
-# a rank takes besides when it runs first: threads, buffers of MPI, code that is loaded on first use.
+# Bytes per point that a plan of this model may state; bytes per point of the domain (coordinates, number) and of the input;
+# and MB that a rank also allocates when it runs first: threads, buffers of MPI, code that is loaded on first use.
 most_of_point=400 of_domain=32 most_beside=3
 
 rm -rf "$folder"
@@ -70,7 +70,7 @@ on 2 "$folder" parts.log "$surrogate" predict "$model" --mesh "$folder/parts_4/p
     --out "$folder/again.pvtu" --reproducible || fail "predict failed on the parts" parts.log
 grep -q "copies .* counted once" parts.log || fail "no point is shared by parts?" parts.log
 
-# Without the file nobody goes on, and everybody says why.
+# Without the file no rank continues, and every rank prints the reason.
 on 2 "$folder/without" none.log "$program" -mesh plate_3000.vtu && fail "a mesh that is not there" none.log
 grep -q "plate_3000.vtu: " none.log || fail "the file is not named" none.log
 cat hash_1 example_4.log predict_4.log

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two implementations of the same transforms, written apart: the example's on ranks, and that of
-// the library, which the example cannot see.
+// Compares two independent implementations of the same transforms: the example's on ranks, and the
+// library's, which the example does not use.
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -95,8 +95,8 @@ TEST(ShallowWaterSettings, HelpNamesEveryOption) {
         EXPECT_NE(Settings::help().find(std::string("  ") + flag + " "), std::string::npos) << flag;
 }
 
-/// Twelve hours at once, and six hours twice: the same bits. The second half may have another
-/// number of ranks.
+/// Twelve hours at once, and six hours twice: the results are bitwise identical. The second half
+/// may have another number of ranks.
 TEST(ShallowWaterRestart, GoesOnToTheBit) {
     const std::string path = temporary("restart");
     const Settings whole = small_run({"-days", "0.5", "-initial", "perturbed"});

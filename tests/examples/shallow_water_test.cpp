@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The spectral solver of the example: transforms against formulas and stored numbers, steps against
-// stored states, the same bits on any number of ranks.
+// stored states, bitwise identical results on any number of ranks.
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -308,7 +308,7 @@ TEST(ShallowWaterInitial, RandomWavesHaveTheSpectrumOfTheSpec) {
 }
 
 TEST(ShallowWaterInitial, SouthernJetIsTheNorthernOneUpsideDown) {
-    // Seeds of both hemispheres exist; both fields of geopotential are those of a balanced jet.
+    // Seeds of both hemispheres exist; both geopotential fields belong to a balanced jet.
     const Layout layout(MPI_COMM_WORLD, small);
     Solver solver(layout, 150, false);
     State jet = solver.new_state(), other = jet;

@@ -86,7 +86,7 @@ TEST(TrackingJoin, OfEquallyNearHitsTheLowerNumberIsChosen) {
 }
 
 TEST(TrackingJoin, AGroupMayGoAroundTheBeam) {
-    // Over the end of the azimuth, and over all ranks: the label travels from one to the next.
+    // Over the end of the azimuth, and over all ranks: the label is sent from one to the next.
     std::vector<Placed> ring;
     for (int i = 0; i < 36; ++i) {
         const double azimuth =

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the example makes of joined hits, what it counts as found, and the options that it refuses.
+// Checks tracks made from joined hits, the tracks counted as found, and errors of options.
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -10,8 +10,8 @@
 
 namespace surrogate::test {
 
-/// The network of the specification of Ball Sparse Attention, section 13, with some keys changed;
-/// those of `attention` change attention_kwargs.
+/// Returns the network of the specification of Ball Sparse Attention, section 13, with some keys
+/// changed; keys of `attention` change attention_kwargs.
 nlohmann::json small_bsa(const nlohmann::json& changes = nlohmann::json::object(),
                          const nlohmann::json& attention = nlohmann::json::object());
 

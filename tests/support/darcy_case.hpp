@@ -18,9 +18,9 @@ inline std::vector<int64_t> first_rows(int64_t n) {
     return rows;
 }
 
-/// Points of the unit square with a mobility, for the model darcy_flow: those of the given rows of
-/// one endless list, so that any partition of the rows describes the same points. All values are
-/// exact in single precision.
+/// Points of the unit square with a mobility, for the model darcy_flow. The points are the given
+/// rows of one endless list, so that any partition of the rows describes the same points. All
+/// values are exact in single precision.
 struct DarcyCase {
     std::vector<int64_t> ids;
     std::vector<double> x;  // (n, 2)

@@ -167,7 +167,7 @@ struct FlareCase {
 
     /// fp32: as the program's check. Narrow operands: twice what rounding operands to 11 and 8 bits
     /// costs in otherwise exact arithmetic, computed for each file with a few lines of Python
-    /// (those of odd and mid also in the specification of FLARE, section 13).
+    /// (the bounds of odd and mid also in the specification of FLARE, section 13).
     double bound(const std::string& precision) const {
         if (precision == "fp32") return std::max(3 * official, 2e-6);
         const std::map<std::string, std::pair<double, double>> plain{

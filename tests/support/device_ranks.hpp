@@ -26,7 +26,7 @@ inline Options by_cuda(const std::string& precision = "fp32") {
     return {{"backend", "cuda"}, {"precision", precision}};
 }
 
-/// `own` are the rows `rows` of `whole`, which has n of them, to the bit.
+/// Expects that `own` is bitwise identical to the rows `rows` of `whole`, which has n rows.
 inline void expect_rows(const std::vector<double>& own, const std::vector<int64_t>& rows,
                         const std::vector<double>& whole, int64_t n) {
     const size_t width = whole.size() / static_cast<size_t>(n);

@@ -25,14 +25,14 @@ struct NcclFaults {
     bool never_finalizes = false;
 };
 
-/// NCCL between the processes of one machine: the functions of NcclApi with the meaning that NCCL
-/// gives them. Communicators are non-blocking; reductions are carried out on the stream, by its
-/// thread, and go through shared memory (the unique id is its name), so that they need nobody's
-/// polling and no MPI, as do the messages of a group; a rank that does not come makes the others'
-/// streams wait until they abort. Sums are added in rank order.
+/// NCCL between the processes of one machine: the functions of NcclApi with NCCL's semantics.
+/// Communicators are non-blocking. Reductions run on the stream, in its thread, and use shared
+/// memory (the unique id is its name), so that they need neither polling nor MPI; so do the
+/// messages of a group. If a rank does not take part, the streams of the others wait until they
+/// abort. Sums are added in rank order.
 ///
-/// One at a time in a process, since NCCL's functions know no context. Streams are those of
-/// EmulatedDevice.
+/// One object at a time in a process, since NCCL's functions have no context argument. Streams are
+/// streams of EmulatedDevice.
 class FakeNccl {
 public:
     FakeNccl();

@@ -9,7 +9,7 @@
 
 namespace surrogate::test {
 
-/// A plan with gradients on all ranks of `comm`: refused by all of them alike, unless there is one.
+/// Expects that a plan with gradients fails on all ranks of `comm` alike, unless there is one rank.
 inline void expect_gradients_on_one_rank(const GoldenFile& file, int64_t n_axis, int64_t n_in,
                                          int64_t n_out, const surrogate_points& own,
                                          MPI_Comm comm) {
@@ -33,8 +33,8 @@ inline void expect_gradients_on_one_rank(const GoldenFile& file, int64_t n_axis,
         << found.text;
 }
 
-/// The remedy of the error: a context for each rank, and samples of all of them in each step. The
-/// same bits as one rank that takes these samples in turn.
+/// Applies the remedy of the error: a context for each rank, and samples of all of them in each
+/// step. The result is bitwise identical to one rank that takes these samples in turn.
 inline void expect_groups_of_one_rank(const GoldenFile& file, int64_t n_axis,
                                       const surrogate_points& points,
                                       const std::vector<double>& features,

@@ -157,7 +157,7 @@ inline kernels::Queue simd_queue(int n_thread = 1) {
     return {kernels::Backend::simd, kernels::best_vector_level(), n_thread};
 }
 
-// ---- laws of all families that go back on one rank ----
+// ---- properties of all families that run the backward pass on one rank ----
 
 /// make(way) makes a run of the same model and points.
 using MakeRun = std::function<std::unique_ptr<GradientRun>(const GradientWay&)>;

@@ -70,7 +70,7 @@ inline HostState host_state() {
 #ifdef SURROGATE_HAVE_MPI
     int is_running = 0;
     MPI_Initialized(&is_running);
-    state["MPI initialised"] = std::to_string(is_running);
+    state["MPI initialized"] = std::to_string(is_running);
     if (is_running) state["error handler of the world"] = error_handler(MPI_COMM_WORLD);
 #endif
     return state;

@@ -67,9 +67,12 @@ json small_card() {
     return json::parse(R"json({
         "format": 1, "family": "flare", "network": {"in_dim": 3, "out_dim": 1},
         "inputs": [
-            {"name": "x", "role": "coordinate", "axis": 0, "unit": "m", "mean": 0.5, "std": 0.25, "min": 0, "max": 1},
-            {"name": "y", "role": "coordinate", "axis": 1, "unit": "m", "mean": 0.5, "std": 0.25, "min": 0, "max": 1},
-            {"name": "mobility", "unit": "m^2/(Pa s)", "mean": 8.1, "std": 3.4, "min": 3.0, "max": 12.0}],
+            {"name": "x", "role": "coordinate", "axis": 0, "unit": "m", "mean": 0.5, "std": 0.25,
+             "min": 0, "max": 1},
+            {"name": "y", "role": "coordinate", "axis": 1, "unit": "m", "mean": 0.5, "std": 0.25,
+             "min": 0, "max": 1},
+            {"name": "mobility", "unit": "m^2/(Pa s)", "mean": 8.1, "std": 3.4, "min": 3.0,
+             "max": 12.0}],
         "outputs": [{"name": "pressure", "unit": "Pa", "mean": 0.005, "std": 0.004}],
         "provenance": {"data": "made up", "license": "Apache-2.0"}})json");
 }

@@ -8,7 +8,7 @@
 
 namespace surrogate::test {
 
-/// Status and text with which `work` is refused; success and "" if it is not.
+/// The status and text of the Error that `work` throws; success and "" if it does not throw.
 struct Refusal {
     kernels::Status status = kernels::Status::success;
     std::string text;

@@ -68,8 +68,10 @@ def loop_options():
     expected = dict(re.findall(r'name == "(\w+)"\) \{\n\s+const std::string expected = "([^"]+)"', text))
     header = read("coupling/timeloop/include/surrogate/surrogate_timeloop.h")
     texts = descriptions(block_before(header, "surrogate_timeloop_set"), keys)
-    policies = dict((guard, re.findall(r"off|warn|correct|fallback|stop", words)) for guard, words in re.findall(
-        r"^ \*   (range|distance|finite|bounds|drift) +[^\n]*?((?: +(?:off|warn|correct|fallback|stop)){2,})$", header, re.M))
+    guards, known = re.search(r"^ \* Guards (.*?)^ \* Policies(.*?)^ \*$", header, re.M | re.S).groups()
+    known = re.findall(r"^ \*   (\w+) +(.*?)(?=^ \*   \w|\Z)", known, re.M | re.S)
+    policies = {guard: [policy for policy, about in known if not re.search(rf"not for [\w\s*]*\b{guard}\b", about)]
+                for guard in re.findall(r"^ \*   (\w+) ", guards, re.M)}
     rows = [[f"`{key}`", code(policies[key]) if key in policies else expected.get(key, ""), table_text(texts.get(key, ""))]
             for key in keys]
     return table(["key", "values", "description"], rows)

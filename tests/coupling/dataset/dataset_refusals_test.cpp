@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a data set refuses, on all ranks with the same text, and what is left then.
+// Checks errors of data sets: the same text on all ranks, and the state that is left.
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -15,7 +15,7 @@ void put_counted(surrogate::NewDataset* set, const char* name, int64_t n) {
 
 void write_lattice(const surrogate::Context& context, const std::string& path) {
     surrogate::NewDataset set(context, path);
-    set.set("title", "a lattice");
+    set.set("title", "a structured grid");
     set.add_axis("sample", 3);
     set.add_axis("x", 4);
     set.add_axis("y", 5);
@@ -72,7 +72,7 @@ int main(int argc, char** argv) {
     if (argc != 2) return 2;
     const std::string folder = argv[1];
     const surrogate::Context context;
-    write_lattice(context, folder + "/lattice.h5");
+    write_lattice(context, folder + "/structured_grid.h5");
     write_series(context, folder + "/series.h5");
     write_clouds(context, folder + "/clouds.h5");
     return 0;

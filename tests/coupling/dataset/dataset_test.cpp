@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is in a data set, whoever wrote it: read back by HDF5 itself.
+// Checks the content of data sets, regardless of the interface that wrote them: HDF5 reads the
+// files back.
 #include <gtest/gtest.h>
 
 #include <numeric>

@@ -79,10 +79,10 @@ def main(reader, program, folder):
     subprocess.run([program, folder], check=True)
     read = {"h5py": H5py, "netCDF4": NetCDF4, "xarray": Xarray}[reader]
 
-    lattice = read(folder + "/lattice.h5")
+    lattice = read(folder + "/structured_grid.h5")
     assert lattice.attribute("Conventions") == "CF-1.8"
     assert lattice.attribute("surrogate_dataset") == 1
-    assert lattice.attribute("title") == "a lattice"
+    assert lattice.attribute("title") == "a structured grid"
     assert lattice.axes("pressure") == ("sample", "x", "y"), lattice.axes("pressure")
     assert lattice.unit("pressure") == "Pa"
     assert numpy.array_equal(lattice.values("pressure"), numpy.arange(60.0).reshape(3, 4, 5))

@@ -15,7 +15,7 @@ namespace {
 using surrogate::vtk::Chart;
 using surrogate::vtk::draw_chart;
 
-/// Pixels of about one colour in a part of the picture.
+/// Counts the pixels of about one color in a part of the figure.
 int count(const std::vector<unsigned char>& png, std::array<int, 3> color, int x0, int y0, int x1,
           int y1, int tolerance = 8) {
     vtkNew<vtkPNGReader> reader;

@@ -23,7 +23,7 @@ Pixel pixel_of(int32_t color_map, double t) {
     return pixel;
 }
 
-/// VTK rounds colours its own way: one step of 255.
+/// VTK rounds colors differently: the tolerance is one step of 255.
 void expect_near(const Pixel& found, const Pixel& wanted) {
     for (size_t c = 0; c < 3; ++c) EXPECT_NEAR(found[c], wanted[c], 1);
 }
@@ -87,7 +87,7 @@ TEST(VtkPng, ValuesBeyondTheRangeTakeItsEndsAndNaNIsGrey) {
     expect_near(picture.at(margin + 1210, bottom + 10), {128, 128, 128});
 }
 
-/// CIE lightness of an sRGB colour, D65.
+/// Returns the CIE lightness of an sRGB color (D65).
 double lightness(const vtk::Rgb& color) {
     const std::array<double, 3> share = {0.2126, 0.7152, 0.0722};
     double y = 0;

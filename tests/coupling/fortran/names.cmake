@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # cmake -DHEADERS=<header>,.. -DSOURCES=<module>,.. [-DLIBRARY=<shared library> -DNM=<nm>] -P names.cmake
-# The modules have every function that the headers declare, under its name, and nothing that no header has but what is
-# listed here. With LIBRARY: those of the modules' procedures that are not generic are exported.
+# Checks that the modules have every function that the headers declare, under its name, and no other function except those
+# listed here. With LIBRARY: checks that procedures of the modules that are not generic are exported.
 cmake_minimum_required(VERSION 3.25)
 
 # Not in the modules, and why.

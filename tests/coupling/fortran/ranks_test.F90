@@ -129,7 +129,7 @@ contains
         call check(all(abs(p - expected(:, first:last)) <= 1e-5_dp * maxval(abs(expected))), "a plan in one call")
     end subroutine
 
-    ! The last rank gives too few ids, then something else than numbers: all ranks return its status, nobody waits.
+    ! The last rank gives too few ids, then invalid numbers: all ranks return its status, no rank waits.
     subroutine one_fails()
         type(surrogate_domain) :: domain
         type(surrogate_plan) :: plan

@@ -9,11 +9,11 @@
 
 namespace surrogate::test {
 
-/// A mesh file that must be refused.
+/// A mesh file that the reader must reject.
 struct HostileMesh {
     std::string name;
     std::vector<std::pair<std::string, std::string>> files;  ///< name and bytes; the first is read
-    std::vector<std::string> says;  ///< parts of the text it is refused with
+    std::vector<std::string> says;                           ///< parts of the error text
 
     friend void PrintTo(const HostileMesh& mesh, std::ostream* out) { *out << mesh.name; }
 

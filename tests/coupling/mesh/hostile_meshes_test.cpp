@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Mesh files as an attacker would write them: refused by the reader on some rank of 1, 2 and 3,
-// with BAD_FILE and a text that names what is wrong. Also built with sanitizers.
+// Checks malformed mesh files as an attacker would write them: the reader rejects them on some rank
+// of 1, 2 and 3, with BAD_FILE and a text that names the error. Also built with sanitizers.
 #include "tests/coupling/mesh/hostile_meshes.hpp"
 
 #include <gtest/gtest.h>
@@ -29,7 +29,7 @@ void use(const MeshFile& mesh) {
     }
 }
 
-/// The refusals of all ranks.
+/// Returns the error texts of all ranks.
 std::vector<std::string> refusals(const std::string& path, int size) {
     std::vector<std::string> texts;
     for (int rank = 0; rank < size; ++rank) try {
@@ -138,7 +138,7 @@ TEST(HostileMesh, CellsOfTooFewPointsHaveNoCenter) {
     }
 }
 
-// Reading a pipe would wait for somebody who writes.
+// Reading a pipe would block until another process writes.
 TEST(HostileMesh, APipeAFolderAndAMissingFileAreRefusedWithoutReading) {
     const Folder folder;
     ASSERT_EQ(::mkfifo((folder / "pipe.vtu").c_str(), 0600), 0);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// fuzz_mesh_file <count> <seed>: damages small mesh files of all kinds in `count` ways and reads
-// each as `surrogate predict` does, on 1, 2 or 3 ranks. Every input must be
-//   refused with vtk::Error and a text that names the file, or
+// fuzz_mesh_file <count> <seed>: damages small mesh files of all kinds in `count` variants and
+// reads each as `surrogate predict` does, on 1, 2 or 3 ranks. Every input must be
+//   rejected with vtk::Error and a text that names the file, or
 //   read with every corner of every cell among the points and every row of a part in the mesh,
-// within some seconds. Crashes and undefined behaviour are for the system and the sanitizers to
-// see; the input that is being read is in the folder fuzz_mesh_file.<seed>.
+// within some seconds. The system and the sanitizers detect crashes and undefined behavior; the
+// input that is being read is in the folder fuzz_mesh_file.<seed>.
 #include <surrogate/surrogate_vtk.h>
 #include <vtkCellArray.h>
 #include <vtkIdList.h>
@@ -139,7 +139,7 @@ int run(int64_t count, uint64_t seed) {
     MeshMutator mutator(sound_meshes(), seed);
     const std::string folder = "fuzz_mesh_file." + std::to_string(seed);
     if (const std::string problem = sound_problem(folder); !problem.empty()) {
-        std::printf("a sound mesh is refused: %s\n", problem.c_str());
+        std::printf("a valid mesh is rejected: %s\n", problem.c_str());
         return 1;
     }
     Tally tally;
@@ -159,7 +159,7 @@ int run(int64_t count, uint64_t seed) {
     }
     std::filesystem::remove_all(folder);
     const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
-    std::printf("%lld inputs of seed %llu in %.1f s: %lld refused, %lld read; slowest %.3f s\n",
+    std::printf("%lld inputs of seed %llu in %.1f s: %lld rejected, %lld read; slowest %.3f s\n",
                 static_cast<long long>(count), static_cast<unsigned long long>(seed),
                 seconds.count(), static_cast<long long>(tally.n_refused),
                 static_cast<long long>(tally.n_read), tally.slowest_s);

@@ -78,7 +78,7 @@ void add_arrays(vtkDataSet* grid) {
     grid->GetFieldData()->AddArray(named<vtkDoubleArray>("TimeValue", 1));
 }
 
-/// A lattice of 3 x 3 x 3 points.
+/// Returns a structured grid of 3 x 3 x 3 points.
 vtkSmartPointer<vtkPoints> lattice() {
     auto points = vtkSmartPointer<vtkPoints>::New();
     for (int i = 0; i < 27; ++i) points->InsertNextPoint(i % 3, i / 3 % 3, i / 9);

@@ -127,7 +127,7 @@ TEST(PetscDomain, NaturalNumbersOrderPointsWithEqualCoordinates) {
     make_da(PETSC_COMM_WORLD, 1, &da);
     Vec coordinates = nullptr;
     PETSC_OK(DMGetCoordinates(da, &coordinates));
-    PETSC_OK(VecSet(coordinates, 0.5));  // without ids the reproducible mode refuses them
+    PETSC_OK(VecSet(coordinates, 0.5));  // without ids the reproducible mode rejects them
     PETSC_OK(PetscOptionsSetValue(nullptr, "-surrogate_reproducible", nullptr));
     surrogate_context* context = nullptr;
     surrogate_model* model = nullptr;

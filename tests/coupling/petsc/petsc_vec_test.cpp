@@ -62,7 +62,7 @@ TEST(PetscVec, RunTellsPetscThatTheVectorHasChanged) {
     EXPECT_GT(largest, 0);
 }
 
-// ---- errors: every rank gets one, nobody waits, and the next run is exact
+// ---- errors: every rank returns one, no rank waits, and the next run is exact
 
 class PetscVecError : public testing::Test {
 protected:
@@ -177,7 +177,7 @@ TEST(PetscVecAgreed, AllRanksHearWhatIsWrongOnOne) {
     const std::vector<PetscScalar> expected = planned.predict();
     const int culprit = world_size() - 1;
     surrogate_vec_field in = planned.input();
-    // The library's own refusal, and one of this adapter's.
+    // An error of the library, and one of this adapter.
     if (world_rank() == culprit) in.name = "temperature";
     PetscErrorCode error = planned.run(in, planned.output());
     EXPECT_EQ(error, PETSC_ERR_ARG_WRONG) << petsc_text(error);

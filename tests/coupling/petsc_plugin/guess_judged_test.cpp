@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// KSPGuess type `surrogate`: when a prediction is used, and what a refusal leaves as it was.
+// KSPGuess type `surrogate`: when a prediction is used, and the state after it was rejected.
 #include <limits>
 
 #include "tests/coupling/petsc_plugin/guess_case.hpp"
@@ -72,7 +72,7 @@ TEST_F(JudgedGuess, EverySolveStartsAsTheProgramSays) {
     EXPECT_HAS(darcy.view(), "asked 3, used 3");
 }
 
-/// Solves with closed edges from a constant. The right-hand side is that of the model's prediction
+/// Solves with closed edges from a constant. The right-hand side belongs to the model's prediction
 /// without its mean, which no residual shows.
 void solve_closed(DarcyKsp& darcy, const std::string& model, PetscScalar start) {
     Vec prediction = nullptr;

@@ -37,7 +37,7 @@ TEST_F(KspGuess, CoefficientMayBeComposedWithKspMatrixOrDmOrBeANamedVector) {
     const std::vector<PetscReal> expected = at_ksp.solve();
     at_matrix.compose(PetscObject(at_matrix.matrix), "mobility");
     EXPECT_EQ(at_matrix.solve(), expected);
-    // PETSc refuses to compose a DM with a Vec that was made from it.
+    // PETSc does not allow composing a DM with a Vec that was made from it.
     Vec own = nullptr, lent = nullptr;
     PetscInt n = 0;
     PETSC_OK(VecGetLocalSize(at_dm.mobility, &n));

@@ -177,7 +177,7 @@ TEST_F(SnesType, FirstOfACompositeSavesNewtonSteps) {
     EXPECT_GT(alone.solve(), 0);
     PetscInt n_alone = 0;
     PETSC_OK(SNESGetIterationNumber(alone.snes, &n_alone));
-    EXPECT_EQ(n_bad, n_alone) << "a refused prediction changes Newton's method";
+    EXPECT_EQ(n_bad, n_alone) << "a rejected prediction changes Newton's method";
 }
 
 TEST_F(SnesType, NonlinearPreconditioner) {
@@ -191,7 +191,7 @@ TEST_F(SnesType, NonlinearPreconditioner) {
     EXPECT_LT(problem.range(0).second, 5);
     SNES inner = nullptr;
     PETSC_OK(SNESGetNPC(problem.snes, &inner));
-    EXPECT_HAS(printed([&](PetscViewer viewer) { return SNESView(inner, viewer); }), "refused 0");
+    EXPECT_HAS(printed([&](PetscViewer viewer) { return SNESView(inner, viewer); }), "rejected 0");
 }
 
 OptionMap with_newton(const std::string& path) {

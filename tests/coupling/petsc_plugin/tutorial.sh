@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # tutorial.sh <expected> <work folder> <launcher and program> -- <options of both> -- <without> -- <with the plug-in>
-# Runs a tutorial of PETSc's as it is and with the plug-in, and compares what both print of their convergence. expected:
+# Runs one of PETSc's tutorials as it is and with the plug-in, and compares the convergence that both print. expected:
 #   used      the prediction is used, and the solve needs fewer lines of residual norms
-#   refused   the prediction is refused, and the residual norms are the same, digit by digit
+#   rejected  the prediction is rejected, and the residual norms are the same, digit by digit
 #   optional  there is no surrogate, which is said once, and the residual norms are the same
 set -e
 expected=$1
@@ -37,9 +37,9 @@ used)
     grep -Eq 'asked [0-9]+, used [1-9]' "$work/plugged.txt" || fail "the prediction was not used"
     [ "$n_plugged" -lt "$n_plain" ] || fail "used, and no faster: $n_plain and $n_plugged norms"
     ;;
-refused)
-    grep -Eq 'used 0, refused [1-9][0-9]* \(not better [1-9]' "$work/plugged.txt" || fail "the prediction was not refused"
-    cmp "$work/plain.norms" "$work/plugged.norms" || fail "refused, and another convergence"
+rejected)
+    grep -Eq 'used 0, rejected [1-9][0-9]* \(not better [1-9]' "$work/plugged.txt" || fail "the prediction was not rejected"
+    cmp "$work/plain.norms" "$work/plugged.norms" || fail "rejected, but the convergence differs"
     ;;
 optional)
     [ "$(grep -c 'surrogate: not used, the KSP goes on without it' "$work/plugged.txt")" = 1 ] || fail "not said once"

@@ -133,7 +133,7 @@ TEST_F(Spectrum, PictureIsAPng) {
 }
 
 TEST_F(Spectrum, OfAMeshIsThatOfItsPoints) {
-    // The 1600 cell centres of the check case's square, as points of an image: the same operator.
+    // The 1600 cell centers of the check case's square, as points of an image: the same operator.
     std::ostringstream mesh;
     mesh << "<VTKFile type=\"ImageData\" version=\"1.0\" byte_order=\"LittleEndian\"><ImageData "
             "WholeExtent=\"0 39 0 39 0 0\" Origin=\"0.0125 0.0125 0\" Spacing=\"0.025 0.025 1\">"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files that are no checkpoint, a damaged one, or one of another loop are refused before anything
-// has changed, by all ranks with the same text.
+// Checks that files that are not checkpoints, damaged checkpoints and checkpoints of another loop
+// are rejected before anything has changed, by all ranks with the same text.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
@@ -21,7 +21,7 @@ class CheckpointRefusals : public testing::Test {
 protected:
     /// Rank 0 writes a file for all.
     std::string file(const std::string& bytes) {
-        MPI_Barrier(world);  // nobody reads the earlier content any more
+        MPI_Barrier(world);  // all ranks have read the earlier content
         if (rank_of(world) == 0) write_bytes(path_, bytes);
         MPI_Barrier(world);
         return path_;
@@ -43,7 +43,7 @@ protected:
         EXPECT_EQ(found.status, SURROGATE_BAD_FILE) << found;
         EXPECT_TRUE(found.says(text)) << found;
     }
-    /// Gives the content of the file a seal that fits. Collective.
+    /// Writes a header that fits the content of the file. Collective.
     void seal() {
         const uint64_t size = bytes_of(path_).size();
         uint64_t hash = 0;
@@ -57,7 +57,7 @@ protected:
                 .write(0, timeloop::Seal{1, size, hash}.bytes().data(), timeloop::seal_bytes);
         MPI_Barrier(world);
     }
-    /// Expects the refusal of a file of other content, with a seal that fits. Its rows are zeros.
+    /// Expects an error for a file with changed content and a valid header. Its rows are zeros.
     void expect_forged(surrogate_status status, const std::string& text,
                        const std::function<void(timeloop::CheckpointContent&)>& change) {
         checkpoint();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A checkpoint brings a loop back to the bit, on any number of ranks and any partition, and its
-// bytes do not depend on them.
+// Checks that a restored loop is bitwise identical to the saved one, on any number of ranks and any
+// partition, and that the bytes of a checkpoint do not depend on them.
 #include <gtest/gtest.h>
 
 #include "tests/coupling/timeloop/checkpoint_case.hpp"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The distance of the pooled inputs from those of training: against the formula, on all ranks.
+// Checks the distance between the input statistics and the training statistics against the formula,
+// on all ranks.
 #include "tests/coupling/timeloop/loop_case.hpp"
 
 namespace surrogate::test {

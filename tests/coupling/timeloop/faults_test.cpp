@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One rank runs out of memory at every allocation in turn: all ranks get the same answer, nobody
-// waits, and the next call works. A step needs no memory.
+// One rank runs out of memory at every allocation in turn: all ranks return the same result, no
+// rank waits, and the next call works. A step does not allocate.
 #include "tests/coupling/timeloop/loop_case.hpp"
 #include "tests/libsurrogate/conformance/faults_memory.hpp"
 
@@ -18,7 +18,7 @@ TEST_F(FaultsMemory, InCreateOfATimeLoopIsToldToAllRanks) {
     });
 }
 
-/// The loop made anew for each call takes part in the count.
+/// The loop is created for each call, and its allocations are counted.
 TEST_F(FaultsMemory, InConserveAndMarkIsToldToAllRanks) {
     HeightLoop c;
     const std::vector<double> weight(24, 1.0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Integrals that steps keep: what is expected, what is corrected, and when a value is taken anew.
+// Integrals that steps keep: expected values, corrections, and when a value is computed again.
 #include "coupling/timeloop/exact_sum.hpp"
 #include "tests/coupling/timeloop/loop_case.hpp"
 

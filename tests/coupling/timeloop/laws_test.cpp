@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Steps with corrections give the same bits on any number of ranks, in reproducible mode.
+// Checks that steps with corrections are bitwise identical on any number of ranks, in reproducible
+// mode.
 #include "tests/coupling/timeloop/loop_case.hpp"
 
 namespace surrogate::test {

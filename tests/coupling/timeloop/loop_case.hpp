@@ -128,7 +128,7 @@ struct HeightLoop {
     TimeLoop loop;
 };
 
-/// Equality to the bit, of NaN and -0 too.
+/// Returns true if the values are bitwise identical, NaN and -0 included.
 inline bool same_bits(const std::vector<double>& a, const std::vector<double>& b) {
     return a.size() == b.size() &&
            (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(double)) == 0);

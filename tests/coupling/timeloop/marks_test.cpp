@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// mark and rewind: everything comes back, to the bit, any number of times.
+// Checks that a rollback restores all state bitwise identically, any number of times.
 #include "tests/coupling/timeloop/loop_case.hpp"
 
 namespace surrogate::test {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is refused, with which text; a mistake of one rank is an error of all, and nobody waits.
+// Checks errors and their texts: a mistake of one rank is an error of all, and no rank waits.
 #include "tests/coupling/timeloop/loop_case.hpp"
 
 namespace surrogate::test {

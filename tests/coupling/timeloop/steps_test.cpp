@@ -126,7 +126,7 @@ TEST(TimeLoopSteps, OfKTimesStepSAreKEvaluations) {
     EXPECT_EQ(height, by_hand<float>(4));
 }
 
-/// Nothing of the first evaluations reaches the solver if a later one is refused.
+/// The solver gets no result of the first evaluations if a later one is rejected.
 TEST(TimeLoopSteps, SubStepsHappenTogetherOrNotAtAll) {
     HeightLoop first, second;
     first.loop.step(1);

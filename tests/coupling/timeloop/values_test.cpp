@@ -16,7 +16,7 @@ struct Value {
 };
 const Value values[] = {
     {"NaN", NAN, false, true},
-    {"signalling NaN", std::numeric_limits<double>::signaling_NaN(), false, true},
+    {"signaling NaN", std::numeric_limits<double>::signaling_NaN(), false, true},
     {"infinity", INFINITY, false, true},
     {"minus infinity", -INFINITY, false, true},
     {"a denormal number", 5e-324, true, false},
@@ -50,7 +50,7 @@ void expect_of(const Value& value, Where where, const char* range, const char* f
     const std::vector<double> before = c.own.height;
     StepOutcome outcome = StepOutcome::stopped;
     {
-        // A network that is given 1e30 may overflow, and a signalling NaN is there to be trapped.
+        // No traps for 1e30, which may overflow in the network, and for a signaling NaN.
         const std::string name = value.name;
         const bool is_trapped = name == "NaN" || name == "minus zero" || contains(name, "inf") ||
                                 contains(name, "denormal");

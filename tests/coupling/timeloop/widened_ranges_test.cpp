@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A time loop on a model that learns: what lay outside is refused, until the ranges have been
-// widened to what was learnt.
+// A time loop on a model in training: inputs outside the ranges are rejected, until the ranges are
+// widened to the training samples.
 #include <surrogate/surrogate_train.hpp>
 
 #include "tests/coupling/timeloop/loop_case.hpp"

@@ -21,9 +21,9 @@ std::string path_of(const std::string& name) {
     return std::string(SURROGATE_TEST_DATA "/flare/") + name + ".safetensors";
 }
 
-/// FLARE's only traffic: two all-reduces a block, 4 M (C + 2 H) bytes in single precision. Tokens
-/// of a sequence travel, too: of those the table of the plan tells, which the laws of all families
-/// compare.
+/// Traffic of FLARE: two all-reduces per block, 4 M (C + 2 H) bytes in single precision, and
+/// nothing else. Tokens of a sequence are also exchanged; the plan's table lists their bytes, which
+/// the conformance tests of all families compare.
 struct Traffic {
     int64_t bytes, collectives;
 };

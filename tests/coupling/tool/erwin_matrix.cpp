@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Erwin's U-net, whose check case has edges: the stored case of the official code on the ranks of
-// this launch, in every partition and mode, and what is refused.
+// this launch, in every partition and mode, and the errors of unsupported cases.
 #include <gtest/gtest.h>
 
 #include <algorithm>

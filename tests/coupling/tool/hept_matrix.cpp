@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // HEPT, whose check cases have clouds: the stored cases on the ranks of this launch, in every
-// partition and mode, and clouds that are refused.
+// partition and mode, and clouds that are rejected.
 #include <gtest/gtest.h>
 
 #include <cstring>

@@ -39,7 +39,7 @@ TEST_F(ToolTest, InfoAsJsonHasTheNumbersOfTheCard) {
     EXPECT_EQ(about["memory"]["ranks"], 1);
 }
 
-/// Otherwise the numbers would come from fewer points than those of other runs.
+/// Otherwise the numbers would come from fewer points than in other runs.
 TEST_F(ToolTest, InfoWithoutMemoryForItsTrialPlanIsAnError) {
     const std::string environment = "LD_PRELOAD=" SURROGATE_FAILING_MEMORY;
     const Outcome outcome = shell(

@@ -137,7 +137,7 @@ protected:
     }
     std::string file(const std::string& name) const { return folder_ / name; }
     void make(const std::string& name) const { std::ofstream(file(name)) << "x"; }
-    /// The text of the refusal, "" if there was none.
+    /// Returns the error text, "" if there was no error.
     static std::string refusal(const OutputFile& output, const std::vector<InputFile>& inputs = {},
                                const std::vector<OutputFile>& others = {}) {
         std::vector<OutputFile> outputs = others;
@@ -200,7 +200,7 @@ TEST_F(OutputFilesTest, ReplaceEarlierFilesAsTheyAreAllowedTo) {
     ASSERT_EQ(::mkfifo(file("pipe").c_str(), 0600), 0);
     struct Row {
         const char* name;
-        const char *stays, *report, *replaced;  // words of the refusal, "": none
+        const char *stays, *report, *replaced;  // words of the error text; "": no error
     };
     for (const Row& row :
          {Row{"new", "", "", ""}, Row{"a", "exists; --overwrite replaces it", "", ""},

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `surrogate predict` on mesh files as an attacker would write them, at points and at cells: status
-// 2 and the same text on every rank, no output, nobody waits.
+// `surrogate predict` on malformed mesh files as an attacker would write them, at points and at
+// cells: status 2 and the same text on every rank, no output, no rank waits.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
@@ -43,7 +43,7 @@ TEST_P(PredictRefusesHostileMesh, MeshesAtPointsAndAtCells) {
     }
 }
 
-// Whoever opens a pipe waits for somebody who writes.
+// A process that opens a pipe waits until another process writes.
 TEST(PredictRefusesHostile, APipeInPlaceOfAMesh) {
     tool::PredictArguments options;
     options.model = std::string(SURROGATE_SHARE) + "/models/darcy_flow.safetensors";

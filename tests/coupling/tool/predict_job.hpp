@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Helpers of the tests of `surrogate predict` on ranks: a job, a folder with meshes, a folder of a
-// test's own, refusals.
+// Helpers of the tests of `surrogate predict` on ranks: a job, a folder with meshes, a folder for
+// each test, error texts.
 
 #include <gtest/gtest.h>
 

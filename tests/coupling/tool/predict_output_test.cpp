@@ -225,7 +225,7 @@ TEST_F(PredictOutput, ThatCannotBeIsFoundBeforeAnythingIsRead) {
     expect_words(refusal(options), {"no/x.vtu", "No such file"});
     options.out = at("no/x.pvtu");
     expect_words(refusal(options), {"no/x.pvtu", "No such file"});
-    options.out = "/proc/x.vtu";  // where nobody can make a file, not even root
+    options.out = "/proc/x.vtu";  // no user can create files there, not even root
     expect_words(refusal(options), {"/proc/x.vtu"});
     options.out = at("x.obj");
     expect_words(refusal(options), {"x.obj", ".pvtu"});

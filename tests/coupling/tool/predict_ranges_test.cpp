@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `surrogate predict` outside of what the model has seen: it warns, and with --strict it refuses.
+// `surrogate predict` outside the ranges of the model: it warns, and fails with --strict.
 #include <gtest/gtest.h>
 #include <vtkInformation.h>
 #include <vtkInformationStringKey.h>
@@ -145,7 +145,7 @@ TEST(PredictRanges, ANumberThatIsNoneIsTheWorst) {
 }
 
 TEST(PredictUnits, ThatAreNotInTheFileAreSaidOnce) {
-    auto arguments = changed("unlabelled", {});
+    auto arguments = changed("unlabeled", {});
     arguments.quiet = false;
     const std::string words = "arrays without a unit, taken as they are: mobility [m^2/(Pa s)]";
     const Outcome outcome = predict(arguments);
@@ -153,7 +153,7 @@ TEST(PredictUnits, ThatAreNotInTheFileAreSaidOnce) {
     EXPECT_EQ(at != std::string::npos, MeshFolder::job().is_root()) << outcome.out;
     EXPECT_EQ(outcome.out.rfind(words), at) << outcome.out;
 
-    arguments = changed("labelled", {{}, 1, "m^2/(Pa s)"});
+    arguments = changed("labeled", {{}, 1, "m^2/(Pa s)"});
     arguments.quiet = false;
     EXPECT_EQ(predict(arguments).out.find("without a unit"), std::string::npos);
 }

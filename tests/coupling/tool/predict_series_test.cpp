@@ -191,7 +191,7 @@ TEST_F(PredictSeries, FilesOfOthersInItsFolderStay) {
     predict(arguments());
     EXPECT_EQ(steps()[0].file, "out_2/step_000000.vtu");
     for (const auto& [name, content] : before) EXPECT_EQ(files().at(name), content) << name;
-    // A series that somebody names out.pvd, with notes of his own.
+    // A series that a user names out.pvd, with notes.
     on_root([this] { fs::rename(at("run"), at("mine")); });
     on_root([this] {
         vtk::write_atomically(at("mine/predict.json"), "my notes");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // `surrogate predict` on one sphere in every form of a structured file: rows from either pole,
-// columns from anywhere, map or globe, seam closed or open, whole or in pieces. The prediction is
-// that of the library on any number of ranks.
+// columns from anywhere, map or globe, seam closed or open, whole or in pieces. The prediction
+// equals the library's own on any number of ranks.
 #include <surrogate/surrogate_vtk.h>
 #include <vtkDataSetAttributes.h>
 #include <vtkDoubleArray.h>
@@ -68,7 +68,7 @@ struct Form {
     double first_longitude = 0;
     int n_pieces = 1;
     const char* grid = "legendre-gauss";
-    bool has_caps = false;  ///< a row more at each pole, whose inputs nobody may use
+    bool has_caps = false;  ///< one more row at each pole; its inputs must not be used
 };
 
 bool is_cap(int row) {
@@ -307,9 +307,9 @@ TEST_P(PredictSphere, ReproducibleModeGivesTheSameBitsInEveryForm) {
 INSTANTIATE_TEST_SUITE_P(Forms, PredictSphere, testing::ValuesIn(forms),
                          [](const auto& test) { return test.param.name; });
 
-// ---- what is refused, and with which words ----
+// ---- errors and their texts ----
 
-/// Writes a grid on rank 0, expects that the prediction on it is refused with these words.
+/// Writes a grid on rank 0, expects an error with these words for the prediction on it.
 void expect_refusal(vtkStructuredGrid* grid, std::initializer_list<std::string> words) {
     if (MeshFolder::job().is_root()) write_grid(grid, MeshFolder::in("bad.vts"));
     MeshFolder::job().barrier();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `surrogate predict` on the same square in every format and cut: the prediction is that of the
-// library for the points of the square, each counted once, on any number of ranks.
+// `surrogate predict` on the same square in every format and cut: the prediction equals the
+// library's own for the points of the square, each counted once, on any number of ranks.
 #include "coupling/tool/predict.hpp"
 
 #include <gtest/gtest.h>
@@ -30,8 +30,8 @@ using Meshes = MeshFolder;
 [[maybe_unused]] const auto* const environment =
     testing::AddGlobalTestEnvironment(new Meshes(write_meshes));
 
-/// Predictions of the library itself, one rank, at points or cell centres of the square in their
-/// natural order. at_mobility: a point lies at (mobility, mobility).
+/// Returns predictions of the library itself on one rank, at points or cell centers of the square
+/// in their natural order. at_mobility: the coordinates of a point are (mobility, mobility).
 template <class T>
 std::vector<double> direct(int location, bool is_reproducible, bool at_mobility = false) {
     const int extra = location == SURROGATE_POINT ? 1 : 0;
@@ -123,8 +123,8 @@ TEST_P(PredictOnEveryCut, GivesTheLibrarysPredictionAtCells) {
     Meshes::job().barrier();
 }
 
-// Without ids in the file, points are ordered by coordinates: the same bits for every cut and
-// number of ranks.
+// Without ids in the file, points are ordered by coordinates: the results are bitwise identical for
+// every cut and number of ranks.
 TEST_P(PredictOnEveryCut, ReproducibleModeGivesTheSameBits) {
     const auto [in, out] = GetParam();
     auto options = replacing(in, out);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The program `surrogate` on files that somebody made to deceive it, and on outputs that fail.
+// The program `surrogate` on malformed files as an attacker would write them, and on outputs that
+// fail.
 #include <algorithm>
 #include <string>
 #include <vector>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Data sets of strangers: what does not fit its axes, does not lie in the file or was never written
-// is refused by name before a number is read.
+// Untrusted data sets: variables that do not fit their axes, are outside the file or were never
+// written are rejected with their name before a number is read.
 #include "tests/coupling/training/odd_dataset.hpp"
 
 #include <dlfcn.h>

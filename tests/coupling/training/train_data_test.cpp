@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Data sets as a training reads them: parts, symmetries, statistics, and what is refused.
+// Data sets as a training reads them: parts, symmetries, statistics, and errors.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -39,7 +39,7 @@ protected:
         job_.barrier();
         return file(name);
     }
-    std::string lattice(const LatticeSet& set, const std::string& name = "lattice.h5") {
+    std::string lattice(const LatticeSet& set, const std::string& name = "structured_grid.h5") {
         return written(name, [&](const std::string& path) { set.write(path); });
     }
 
@@ -81,7 +81,7 @@ std::string refusal(const std::function<void()>& work) {
     } catch (const std::exception& error) {
         return error.what();
     }
-    ADD_FAILURE() << "nothing was refused";
+    ADD_FAILURE() << "no error was thrown";
     return "";
 }
 
@@ -277,7 +277,7 @@ TEST_F(TrainData, StatisticsAreThoseOfAllPointsOnAnyNumberOfRanks) {
     EXPECT_NEAR(one.std, std::sqrt((square - sum * sum / n) / (n - 1)) + 1e-8, 1e-10);
     EXPECT_EQ(one.min, low);
     EXPECT_EQ(one.sample_mean.size(), 15u);
-    // The same bits on every rank and any number of them: compared with one rank's own pass.
+    // Bitwise identical on every rank and any number of ranks: compared with one rank's own pass.
     const Job& all = job_;
     EXPECT_EQ(all.max(one.mean), one.mean);
     EXPECT_EQ(-all.max(-one.std), one.std);

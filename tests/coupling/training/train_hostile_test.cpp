@@ -46,7 +46,7 @@ protected:
 TEST_F(TrainHostile, DamagedMetadataIsOneErrorAndEndsNoRank) {
     const std::string whole = read(file("train.h5"));
     Recipe recipe;
-    // The limit of processor time is for the test; that of the program is 10 s.
+    // The limit of processor time protects the test; the program has its own limit of 10 s.
     for (const uint64_t size : {~uint64_t{0} - 15, ~uint64_t{0} / 2, uint64_t{1} << 31}) {
         write(file("train.h5"), with_heap_object_size(whole, size));
         const Outcome outcome = train(2, recipe, "--quiet", "ulimit -t 3;");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// `surrogate train` is killed at any of its own writes: the training goes on from the last
-// checkpoint, or begins anew if there was none, and ends with the bits of one that was never
-// killed. Whatever file has its name is whole.
+// `surrogate train` is killed at any of its own writes: the training resumes from the last
+// checkpoint, or begins again if there was none, and its result is bitwise identical to one that
+// was never killed. Every file that has its final name is complete.
 #include <surrogate/surrogate.hpp>
 
 #include "tests/coupling/training/train_program.hpp"

@@ -263,7 +263,7 @@ TEST_F(TrainProgram, RolloutLearnsFromTheModelsOwnPredictions) {
     EXPECT_GT(six, 1.1 * two);
     EXPECT_NEAR(column_of("rollout_6", "validation")[0], column_of("rollout_1", "validation")[0],
                 1e-6 * column_of("rollout_1", "validation")[0]);
-    // And they are learnt from.
+    // The model is also trained on them.
     Recipe further = still;
     further.training =
         "epochs = 20\nbatch = 2\nlearning_rate = 1e-3\nloss = 'weighted_mse'\n"
@@ -350,7 +350,7 @@ TEST_F(TrainProgram, ValuesThatTheLibraryRefusesHaveTheirPlace) {
     }
 }
 
-/// Buckets decide how gradients travel, and not which: another size may go on with a training.
+/// Buckets decide how gradients are exchanged, not which: a training may resume with another size.
 TEST_F(TrainProgram, BucketsOfAnySizeLearnTheSameBits) {
     Recipe recipe;
     recipe.training = "epochs = 2\nbatch = 2\nseed = 1\n";
@@ -381,7 +381,7 @@ TEST_F(TrainProgram, AnEarlierTrainingStaysUntilTheNextOneHasACheckpoint) {
     const auto before = files_of(file("out"));
     EXPECT_EQ(before.count("average.safetensors"), 1u);
     EXPECT_EQ(before.count(".surrogate.lock"), 0u);
-    Recipe wrong = recipe;  // the engine refuses it
+    Recipe wrong = recipe;  // the engine rejects it
     wrong.model.replace(wrong.model.find("num_heads = 2"), 13, "num_heads = 3");
     expect_told(train(2, wrong, "--overwrite"), "num_heads");
     EXPECT_TRUE(files_of(file("out")) == before);  // too long to print

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the series refuse, and with which words.
+// Checks the errors of series and their texts.
 #include <filesystem>
 #include <limits>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The C++ skin of series and pictures, and the one place for errors of both libraries.
+// The C++ wrapper of series and figures, and the common error type of both libraries.
 #include <gtest/gtest.h>
 
 #include <filesystem>

@@ -54,7 +54,7 @@ struct Band {
     std::vector<float> height;
 };
 
-/// A row of a cap: all at the pole with the mean of its neighbour.
+/// Expects a row of a cap: all its points are at the pole and have the mean of the adjacent row.
 void expect_cap(vtkStructuredGrid* grid, int64_t file_row, int64_t row, double z) {
     const double mean = value_of(row, 0) + (n_lon - 1) / 2.0;
     for (int64_t j = 0; j <= n_lon; ++j) {
@@ -103,7 +103,7 @@ void expect_sphere(vtkDataSet* data, double radius, int64_t n_cap = 1) {
     double begin[3], end[3];
     grid->GetPoint(n_cap * (n_lon + 1), begin);
     grid->GetPoint(n_cap * (n_lon + 1) + n_lon, end);
-    EXPECT_TRUE(std::equal(begin, begin + 3, end)) << "the seam is closed to the bit";
+    EXPECT_TRUE(std::equal(begin, begin + 3, end)) << "the seam is closed, bitwise identical";
 }
 
 TEST(VtkSphere, OneRankWritesTheWholeClosedSphere) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The C++ skins, in a project that has asked for C++14: the target knows that the headers need
-// C++17.
+// The C++ wrappers, in a project that has asked for C++14: the target requires C++17 for the
+// headers.
 #include <iostream>
 #include <surrogate/surrogate.hpp>
 #ifdef WITH_mpi

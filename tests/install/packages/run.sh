@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# run.sh <root>/usr <program> <argument>...: runs a program of the packages, and says whether the libraries of ours that it
-# takes are those of the packages.
+# run.sh <root>/usr <program> <argument>...: runs a program of the packages, and checks that it loads our libraries from the
+# packages.
 set -eu
 root=$1
 program=$1/bin/$2

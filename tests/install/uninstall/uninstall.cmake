@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # cmake -DSOURCE=<this folder> -DMODULES=<share/cmake> -DWORK=<scratch folder> -P uninstall.cmake
-# The target uninstall: takes back what was installed and the folders that were made for it, and nothing else; refuses when
-# nothing was installed.
+# The target uninstall: removes what was installed and the folders that were made for it, and nothing else; fails if nothing
+# was installed.
 cmake_minimum_required(VERSION 3.25)
 file(REMOVE_RECURSE ${WORK})
 set(prefix "${WORK}/a prefix")

@@ -9,7 +9,7 @@ namespace {
 class AttentionBackwardOn : public OnTarget {};
 SURROGATE_ON_ALL_TARGETS(AttentionBackwardOn);
 
-/// A problem with one row of keys, and perhaps one more whose gradients nobody asks for, and the
+/// A problem with one row of keys, and perhaps one more whose gradients are not requested, and the
 /// gradient of its result.
 struct Step {
     Step(const Heads& heads, int64_t n_query, int64_t n_key, bool is_biased, std::mt19937& random,
@@ -125,8 +125,8 @@ double largest(Tile<const double> x) {
     return size;
 }
 
-/// Terms of a sum are as large as scores times weights; errors of a probability are those of its
-/// score, of size `score`.
+/// Terms of a sum are as large as scores times weights; errors of a probability are as large as the
+/// errors of its score, of size `score`.
 double bound(const Step& step, Tile<const double> want, double score_size) {
     const double n = static_cast<double>(step.row().n_key() + step.problem.n_query());
     const double d = static_cast<double>(step.problem.heads.n_key_dim);
@@ -244,7 +244,7 @@ TEST_P(AttentionBackwardOn, AnySplitOfKeysAgrees) {
         expect_gradients(step, gradients<float>(step, queue(), n_a_call));
 }
 
-/// If scores are far apart, the softmax selects the largest: its gradient is that of its value.
+/// If scores are far apart, the softmax selects the largest: its gradient is its value's gradient.
 TEST_P(AttentionBackwardOn, HugeScoresAreHarmless) {
     auto random = generator();
     const Step step({2, 4, 4}, 20, 130, false, random, 1e30);

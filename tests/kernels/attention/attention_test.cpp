@@ -149,7 +149,7 @@ TEST_P(AttentionOn, ConstantValuesComeOutAsTheyAre) {
 }
 
 TEST_P(AttentionOn, TheWeightOfARowCounts) {
-    // Two keys with equal scores: the average is that of the weights.
+    // Two keys with equal scores: the average is the average of the weights.
     auto random = generator();
     Problem p({1, 1, 1}, 1, random);
     p.add_row(1, 3, random);

@@ -39,7 +39,7 @@ struct Layout {
 /// A tile in memory of its own, with everything a kernel must not touch marked:
 ///   points          as the test fills them; NaN at first
 ///   padding         up to the multiple of lane_count: a finite number in inputs, NaN in outputs
-///   rest of a row, before the first and behind the last row: signalling NaN, which traps if
+///   rest of a row, before the first and behind the last row: signaling NaN, which traps if
 ///   anything computes with it
 template <class T>
 class TileBox {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The emulated device itself: order, refusals and faults as tests of the library rely on them.
+// The emulated device itself: order, errors and faults as tests of the library rely on them.
 #include "emulated_device.hpp"
 
 #include <gtest/gtest.h>
@@ -33,7 +33,7 @@ void launch_add_one(int* values, int n, Stream stream) {
     SURROGATE_LAUNCH(add_one, static_cast<unsigned>(n + 31) / 32, 32, 0, stream, values, n);
 }
 
-/// A stream that does not go on until somebody opens the gate.
+/// A stream that does not continue until the gate is opened.
 struct Gate {
     std::atomic<bool> is_open = false;
     void hold(EmulatedDevice& device, Stream stream) {

@@ -69,8 +69,9 @@ struct BlockResult {
     std::vector<float> partials;
 };
 
-/// The passes in order: begin, encode, maxima, sums, latents, decode, end. inputs as columns of
-/// float; poisoned as in DeviceFindings.
+/// Runs the passes in order: begin, encode, maxima, sums, latents, decode, end. inputs are columns
+/// of float. If the last argument is true, the block sends NaN instead of sums (see
+/// DeviceFindings).
 BlockResult device_block(const BlockCase& c, const BlockWeights& weights,
                          const std::vector<float>& inputs, kernels::Operand operand,
                          const kernels::flare::DeviceKernels& kernels, const DeviceMemory& memory,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The passes of FLARE's way back on devices, compiled for the host, against the reference in
+// The passes of FLARE's backward pass on devices, compiled for the host, against the reference in
 // double.
 #include "kernels/flare/flare_gradient_cuda.hpp"
 

@@ -68,7 +68,7 @@ TEST_P(FlareLaw, PermutedPointsPermute) {
     const auto y = decode_points<float>(queue(), problem, rounded<float>(z));
     const auto moved = decode_points<float>(queue(), permuted, rounded<float>(z));
     for (int64_t c = 0; c < problem.sizes.n_channel(); ++c) {
-        for (int64_t i = 0; i < problem.n_point(); ++i)  // a point does not see its neighbours
+        for (int64_t i = 0; i < problem.n_point(); ++i)  // a point does not depend on its neighbors
             ASSERT_EQ(moved.input_view()(c, i), y.input_view()(c, at(i)));
     }
 }

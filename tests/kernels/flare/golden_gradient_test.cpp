@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Gradients of the published implementation of FLARE through the mixer of its last block: those of
-// the latents' queries, of both projections in front of the mixer and of the norm before them.
+// Gradients of the published implementation of FLARE through the mixer of its last block, with
+// respect to the latents' queries, both projections in front of the mixer and the norm before them.
 #include <cmath>
 
 #include "kernels/flare/gradient.hpp"

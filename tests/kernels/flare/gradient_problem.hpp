@@ -67,7 +67,7 @@ struct MixerGradients {
         flare::decode_backward<T>(queue, problem.queries(), problem.k.input_view(), z, dy, y.view(),
                                   of_points.view(), dz());
     }
-    /// The second pass, which may be after somebody else's first.
+    /// Runs the second pass. The first pass may be from another object.
     void mix_backward(const Queue& queue, const FlareProblem<T>& problem,
                       const flare::LatentSide<T>& latents, Tile<const T> dy,
                       Tile<const T> of_points_of_first) {

@@ -16,7 +16,7 @@ std::vector<T> some_given(const BlockSize& size, std::mt19937& random) {
     return given;
 }
 
-/// Adds the gradients of a block to those of rows.
+/// Adds the gradients of a block to the gradients of rows.
 void add_to_rows(const BlockProblem<double>& p, const Output<double>& dqueries,
                  const Output<double>& dkeys, std::vector<double>& drows) {
     const int64_t n_query = p.size.shape.n_query(), d = p.size.shape.n_channel;

@@ -37,7 +37,7 @@ TEST(Focal, GivesTheGradientOfTheOfficialCode) {
     const std::vector<uint8_t> y(labels.begin(), labels.end());
     kernels::test::Traps traps;
     const Points points{Points::probabilities, p, y, {}};
-    // The loss is that of the independent program: the file has the gradient alone.
+    // The independent program computed the loss: the file has the gradient alone.
     EXPECT_NEAR(mean_loss(points), 0.2880903330956881, 1e-15);
     const std::vector<double> got = gradient(points, 1 / 200.0);
     for (size_t i = 0; i < want.size(); ++i)

@@ -32,7 +32,7 @@ private:
     std::vector<double> values_;
 };
 
-/// u (d, n_point): the normalised input of the layer.
+/// Fills u (d, n_point): the normalized input of the layer.
 void fill_input(const Golden& golden, TileBox<float>& u) {
     const auto h = golden.all("check/layers/0/h_in"), gain = golden.all("attns.0.norm1.weight"),
                bias = golden.all("attns.0.norm1.bias");

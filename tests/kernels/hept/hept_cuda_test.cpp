@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// HEPT's own passes on devices, compiled for the host: orders against those of the host, hashes bit
-// by bit, sums of blocks against double.
+// HEPT's own passes on devices, compiled for the host: orders against the host's, hashes bit by
+// bit, sums of blocks against double.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -540,7 +540,7 @@ TEST(HeptCudaSums, OfTablesAreAddedInTheirOrder) {
         Buffer<float> sums =
             random_floats(s.n_table * s.n_head * s.n_token * problem.head.n_sum(), 1, random);
         const int64_t n_group = round_up(s.n_head * problem.head.channel_width / 8, 2);
-        const int64_t n_own = std::max<int64_t>(1, s.n_token - 3);  // then visitors
+        const int64_t n_own = std::max<int64_t>(1, s.n_token - 3);  // then ghost tokens
         const int64_t n_tile = row_tiles(n_own);
         // Single precision: a piece is the stream's.
         Buffer<float> heads(n_tile * tile_rows * n_group * 8);

@@ -49,7 +49,7 @@ TEST_P(PairLossOn, GivesTheGradientOfTheOfficialCode) {
                                            "/hept/losses.safetensors");
     const PairProblem problem = golden_problem(file);
     const std::vector<double> want = file.tensor("check/infonce/grad").values;
-    // The loss is that of the independent program in double: the file has the gradient alone.
+    // The independent program computed the loss in double: the file has the gradient alone.
     const double loss = 0.28675672213787984;
     const PairRun<double> exact = run_pairs<double>(reference, problem);
     EXPECT_NEAR(exact.loss, loss, 1e-14);
@@ -149,7 +149,7 @@ TEST_P(PairLossOn, OfAPointDoesNotDependOnOthers) {
     auto random = generator();
     PairProblem problem = random_problem(random, 60, 12, 900, similarities[0], true);
     const PairRun<float> before = run_pairs<float>(queue(), problem, {true, false, 0});
-    problem.n_point += 1;  // without pairs, in front of nobody
+    problem.n_point += 1;  // without pairs, after the last point
     problem.label.push_back(-1);
     problem.e.insert(problem.e.end(), 12, 0.5);
     const PairRun<float> after = run_pairs<float>(queue(), problem, {true, false, 0});

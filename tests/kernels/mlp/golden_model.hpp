@@ -203,8 +203,8 @@ struct GoldenGradients {
     double error_of_official;  ///< in float
 };
 
-/// The gradients that `backward` finds are those of each file. It is called with a queue, the name
-/// of a file and the error that is allowed, and returns the number of tensors compared.
+/// Expects that `backward` finds the gradients of each file. It is called with a queue, the name of
+/// a file and the error that is allowed, and returns the number of tensors compared.
 template <class T, class Backward>
 void expect_golden(const Queue& queue, std::span<const GoldenGradients> files,
                    const Backward& backward) {

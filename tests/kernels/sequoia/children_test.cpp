@@ -75,7 +75,7 @@ TEST(SequoiaChildrenLevels, GiveTheSameBits) {
 }
 
 TEST_P(SequoiaChildrenOn, TheLastChildCountsSeveralTimes) {
-    // Equal scores: the average is that of the counts, here 0, 1, and 2 six times.
+    // Equal scores: the average is the average of the counts, here 0, 1, and 2 six times.
     ChildrenProblem<float> p({{1, 1, 1}, 8, 3, 6});
     p.q.fill([](int64_t, int64_t) { return 1; });
     p.k.fill([](int64_t, int64_t) { return 4; });

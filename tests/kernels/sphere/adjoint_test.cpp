@@ -131,7 +131,7 @@ const Pair pairs[] = {
     {{equiangular, 16, 32}, {legendre_gauss, 8, 16}},  // poles beyond the input
     {{equiangular, 16, 32}, {legendre_gauss, 8, 16}, Interpolation::bilinear_spherical},
     {{equiangular, 9, 2}, {equiangular, 5, 1}},        // one column
-    {{legendre_gauss, 8, 16}, {equiangular, 16, 32}},  // coarser: rows that nobody reads
+    {{legendre_gauss, 8, 16}, {equiangular, 16, 32}},  // coarser: rows that are not read
     {{lobatto, 17, 30}, {equiangular, 9, 20}},         // no integer ratio
     {{equiangular, 7, 14}, {equiangular, 7, 14}},      // identity
 };

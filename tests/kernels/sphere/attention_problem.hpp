@@ -149,8 +149,8 @@ struct NeighborhoodMemory {
     Rings<const T> keys() const { return {&k_layout, k.data()}; }
     Rings<const T> values() const { return {&v_layout, v.data()}; }
 
-    /// Query rows [begin, end) in the columns [first, first + count): y[r] is that of row begin +
-    /// r.
+    /// Runs query rows [begin, end) in the columns [first, first + count): y[r] belongs to row
+    /// begin + r.
     void run(const Queue& queue, int64_t begin, int64_t end, int64_t first, int64_t count,
              const std::vector<Tile<T>>& y, bool has_traps = true) {
         const NeighborhoodProblem& p = problem;
@@ -237,9 +237,9 @@ inline Strips centred(int64_t first_row, int64_t n_column, const std::vector<int
     return strips;
 }
 
-/// Lists of neighbors with the shapes that occur, each beside one that differs from it: equal,
-/// wider, over other rows, whole rings, none in the middle, off the centre (phases). Five rows of
-/// keys.
+/// Returns lists of neighbors with the shapes that occur, each beside one that differs from it:
+/// equal, wider, over other rows, whole rings, none in the middle, off the center (phases). Five
+/// rows of keys.
 inline std::vector<Strips> some_lists(int64_t first_row, int64_t n_column) {
     const auto row = static_cast<int32_t>(first_row);
     std::vector<Strips> lists;

@@ -157,7 +157,7 @@ TEST_P(SphereAttentionOn, LargeScoresAreHarmless) {
     }
 }
 
-/// Scores of 1e30: only the largest counts, and neighbours of such lanes keep their bits.
+/// Scores of 1e30: only the largest counts, and lanes beside them are bitwise unchanged.
 TEST_P(SphereAttentionOn, HugeScoresChooseTheLargest) {
     auto random = generator();
     NeighborhoodProblem p({1, 3, 4}, 31, 0, 5, some_lists(0, 31), random);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What cards of Ball Sparse Attention may say, and how others are refused.
+// Checks cards of Ball Sparse Attention: allowed values, and errors of others.
 #include <gtest/gtest.h>
 
 #include <cmath>

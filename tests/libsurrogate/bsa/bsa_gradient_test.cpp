@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Gradients of 0.5 sum(y^2) against those of the stored cases, and of single precision and threads
-// against double precision.
+// Compares gradients of 0.5 sum(y^2) with the stored cases, and gradients of single precision and
+// of threads with double precision.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -29,7 +29,8 @@ protected:
     const SequoiaCase points{file};
 };
 
-/// The files hold gradients of weights rounded to single precision, those of inputs in double.
+/// The files hold gradients of weights rounded to single precision, and gradients of inputs in
+/// double.
 constexpr double half_unit = 0x1p-24;
 
 TEST_P(BsaGradient, InDoubleIsThatOfTheReference) {

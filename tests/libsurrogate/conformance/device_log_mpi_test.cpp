@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The work that plans of all families give to a device, as recorded logs: a change of the code that
 // should not change it leaves them equal. SURROGATE_WRITE_DEVICE_LOGS=1 in the environment writes
-// tests/data/device_logs.txt anew, on as many ranks as the program has;
+// tests/data/device_logs.txt again, on as many ranks as the program has;
 // SURROGATE_SHOW_DEVICE_LOG=<name> prints the lines of a network on rank 0.
 #include <gtest/gtest.h>
 

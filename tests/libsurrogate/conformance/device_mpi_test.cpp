@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Laws of every family with backend cuda, on an emulated device for each rank: the numbers of the
-// host, the bits of one rank, the bytes of the table, one rank at fault, two plans in turns. What
-// devices do not take is refused by name. Of each family its small networks.
+// Properties of every family with backend cuda, on an emulated device for each rank: the numbers of
+// the host, results bitwise identical to one rank, the bytes of the table, one failed rank, two
+// plans in turns. Unsupported plans are rejected with their name. Uses the small networks of each
+// family.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -66,7 +67,7 @@ protected:
 // Eight times what the host errs in single precision, as families are held to, and what single
 // precision can tell of numbers of that scale: where scores are close a choice may fall otherwise.
 TEST_P(DeviceLaws, NumbersAreThoseOfTheHost) {
-    if (!takes("contiguous")) GTEST_SKIP() << "refused by name";
+    if (!takes("contiguous")) GTEST_SKIP() << "rejected as not supported";
     const Whole exact = computed_alone(*file, GetParam(), {{"precision", "fp64"}});
     const Whole single = computed_alone(*file, GetParam(), {});
     const double host = exact.difference(single.values, single.all());
@@ -76,13 +77,13 @@ TEST_P(DeviceLaws, NumbersAreThoseOfTheHost) {
 }
 
 TEST_P(DeviceLaws, PartitionsGiveWhatOneRankGives) {
-    if (!takes("contiguous")) GTEST_SKIP() << "refused by name";
+    if (!takes("contiguous")) GTEST_SKIP() << "rejected as not supported";
     for (const Mode& mode : GetParam().family->modes) {
         if (std::ranges::count(mode.options, OptionList::value_type("precision", "fp64")) > 0)
             continue;  // devices compute in single precision
         const Options options = options_of(mode.options, by_cuda);
         const std::vector<std::string> divided = partitions(options);
-        if (divided.empty()) continue;  // refused by name
+        if (divided.empty()) continue;  // rejected as not supported
         const Whole whole = alone(options);
         for (const std::string& partition : divided) {
             SCOPED_TRACE(trace(mode.name, partition));
@@ -93,8 +94,8 @@ TEST_P(DeviceLaws, PartitionsGiveWhatOneRankGives) {
             EXPECT_EQ(planned, traffic_of_table(run.plan));  // nothing depends on data
             const Traffic sent = traffic_of_run(run.plan);
             EXPECT_EQ(sent.collectives, planned.collectives) << run.plan.describe();
-            // Plans that can go back count what the communicator does, with a flag of 4 bytes in
-            // each reduction.
+            // Plans with a backward pass count what the communicator sends, with a flag of 4 bytes
+            // in each reduction.
             const int64_t flags = is_trained() && size_of(world) > 1 ? 4 * sent.collectives : 0;
             EXPECT_EQ(sent.bytes, planned.bytes + flags) << run.plan.describe();
         }
@@ -102,7 +103,7 @@ TEST_P(DeviceLaws, PartitionsGiveWhatOneRankGives) {
 }
 
 TEST_P(DeviceLaws, InfinityOnOneRankIsNotFiniteAndLeavesNoTrace) {
-    if (!takes("contiguous")) GTEST_SKIP() << "refused by name";
+    if (!takes("contiguous")) GTEST_SKIP() << "rejected as not supported";
     FamilyRun run(context, model, GetParam(), "contiguous", device);
     const std::vector<double> expected = results(run);
     size_t port = 0;
@@ -124,7 +125,7 @@ TEST_P(DeviceLaws, InfinityOnOneRankIsNotFiniteAndLeavesNoTrace) {
 
 TEST_P(DeviceLaws, TwoPlansRunInTurns) {
     const std::vector<std::string> divided = partitions(device);
-    if (divided.empty()) GTEST_SKIP() << "refused by name";
+    if (divided.empty()) GTEST_SKIP() << "rejected as not supported";
     FamilyRun a(context, model, GetParam(), divided.front(), device);
     FamilyRun b(context, model, GetParam(), divided.back(), device);
     const std::vector<double> expected_a = results(a), expected_b = results(b);

@@ -7,7 +7,7 @@ namespace surrogate::test {
 
 namespace {
 
-/// The list is made when it is first asked for: initialisers run before main() in any order.
+/// The list is made at the first call: initializers run before main() in any order.
 std::vector<const FamilyCase& (*)()>& makers() {
     static std::vector<const FamilyCase& (*)()> list;
     return list;

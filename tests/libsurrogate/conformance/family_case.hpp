@@ -33,14 +33,14 @@ struct Mode {
     std::string name;
     OptionList options;
     /// Largest difference between numbers of one rank and of many, relative to the largest number.
-    /// 0: the same bits, also for any number of threads and any vector level.
+    /// 0: bitwise identical, also for any number of threads and any vector level.
     double tolerance;
 };
 
 /// A model file of the family.
 struct NetworkCase {
     std::string name;
-    /// The path of the file, which exists as long as somebody holds the pointer.
+    /// Returns the path of the file, which exists as long as a copy of the pointer exists.
     std::function<std::shared_ptr<const std::string>()> file = {};
     bool has_fields = false;  ///< its card names fields
     /// Small enough for laws that make hundreds of plans, and with an input of real numbers at

@@ -54,7 +54,7 @@ public:
 
     std::vector<surrogate_named_array> arrays(bool are_outputs);
 
-    /// (rows of out(), columns): outputs of the network, then those of the card.
+    /// Returns (rows of out(), columns): outputs of the network, then outputs of the card.
     std::vector<double> results() const;
     std::vector<double> network_results() const;
     std::vector<double> field_results() const;

@@ -12,7 +12,7 @@
 namespace surrogate::test {
 
 /// One rank runs out of memory, at every allocation of a collective call in turn: all ranks return
-/// the same status and text, nobody waits, and the next call works.
+/// the same status and text, no rank waits, and the next call works.
 class FaultsMemory : public testing::Test {
 protected:
     const MPI_Comm comm = MPI_COMM_WORLD;
@@ -61,8 +61,8 @@ private:
     int n_done_without_ = 0;
 };
 
-/// Thousands of allocations between two agreements, such as those of JSON values: a growing stride
-/// tries enough of them.
+/// Returns a growing stride that tries enough of the thousands of allocations between two
+/// agreements, such as allocations of JSON values.
 inline int64_t stride(int64_t n) {
     return n + 1 + n / 32;
 }

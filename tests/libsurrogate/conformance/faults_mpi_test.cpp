@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A law of every family: one rank calls a run with something wrong. It gets its own error, the
-// others finish with NaN and NOT_FINITE, nobody waits, and the next correct run gives the same bits
-// as before. With agree=true all get the error of the rank at fault.
+// A property of every family: one rank calls a run with an invalid argument or value. It returns
+// its own error, the others finish with NaN and NOT_FINITE, no rank waits, and the next correct run
+// is bitwise identical to the run before. With agree=true all return the error of the failed rank.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -210,8 +210,8 @@ TEST_P(Faults, OfAValueGiveNanToAllIfNobodyChecks) {
     }
 }
 
-// Squares of such numbers do not fit single precision: no rank waits, the answer is finite or
-// refused, never a number that looks like one, and all ranks that are reached are told.
+// Squares of such numbers do not fit single precision: no rank waits, and the result is finite or
+// NOT_FINITE on all ranks that get such values, never a plausible wrong number.
 TEST_P(Faults, OfHugeNumbersAreFiniteOrRefused) {
     for (int culprit = 0; culprit < context.size(); ++culprit) {
         for (const double factor : {1e30, 1e37}) {

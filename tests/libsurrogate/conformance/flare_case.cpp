@@ -138,7 +138,7 @@ const FamilyCase& flare_case() {
     return flare;
 }
 
-/// Runs of plans that can go back: the same laws.
+/// Runs of plans with a backward pass: the same properties.
 FamilyCase make_flare_with_gradients() {
     FamilyCase flare = make_flare();
     flare.name = "FlareWithGradients";

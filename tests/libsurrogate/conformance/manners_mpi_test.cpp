@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A law of every family: its runs live in somebody's time loop. They take no memory, raise no trap,
-// use the threads they were given, and leave the host as it was.
+// A property of every family: its runs are called from a host's time loop. They do not allocate,
+// raise no trap, use the threads they were given, and leave the host state unchanged.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -155,7 +155,7 @@ TEST_P(Manners, HostIsLeftAsItWas) {
         EXPECT_EQ(run.run_all(), SURROGATE_SUCCESS);  // threads and connections exist now
         expect_good_guest("run", [&] { EXPECT_EQ(run.run_all(), SURROGATE_SUCCESS); });
         if (run.has_points()) run.port_arrays[0].set(0, 0, NAN);
-        expect_good_guest("refused run", [&] { run.run_network(); });
+        expect_good_guest("rejected run", [&] { run.run_network(); });
     });
     const auto live = [&] {
         const Context own({{"threads", "1"}});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A law of every family: one rank runs out of memory, at every allocation of every collective call
-// in turn. All ranks return the same status and text, nobody waits, and the next call works.
+// A property of every family: one rank runs out of memory, at every allocation of every collective
+// call in turn. All ranks return the same status and text, no rank waits, and the next call works.
 #include <gtest/gtest.h>
 
 #include <string>

@@ -13,7 +13,7 @@ namespace surrogate::test {
 struct Format {
     const char* name = "Float";
     bool is_double = false;
-    bool is_planar = false;   ///< each channel for itself; otherwise those of a point side by side
+    bool is_planar = false;   ///< one array per channel; otherwise a point's channels are adjacent
     int64_t gap = 0;          ///< numbers between points, or between channels, that are not ours
     bool is_integer = false;  ///< the numbers are, and as long as real ones would be
 };

@@ -11,11 +11,11 @@
 /// Parts that the cases of families on scattered points share.
 namespace surrogate::test {
 
-/// With modes, partitions and shares, and a plan refused for two domains; no networks. The network
-/// "Fields" must be among those that follow.
+/// Returns a family with modes, partitions and shares, and a plan that is rejected for two domains;
+/// without networks. The caller must add a network "Fields".
 FamilyCase point_family(const std::string& name);
 
-/// Plans that the family refuses beside those.
+/// Adds plans that the family rejects.
 void refuse(FamilyCase& family, const std::vector<RefusedPlan>& plans);
 /// Plans of a network of two coordinates that is given one, or a point twice.
 void refuse_points(FamilyCase& family, const std::string& network);

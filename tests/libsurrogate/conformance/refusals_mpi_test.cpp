@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A law of every family: what it cannot do is refused on all ranks alike, with a text that helps.
+// A property of every family: unsupported calls return the same error and remedy on all ranks.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -66,7 +66,7 @@ INSTANTIATE_TEST_SUITE_P(Families, Refused, testing::ValuesIn(all_refused()),
                              return refused.param.family->name + refused.param.plan->name;
                          });
 
-// ---- what all families refuse ----
+// ---- plans that all families reject ----
 
 class Refusals : public testing::TestWithParam<Tested> {
 protected:

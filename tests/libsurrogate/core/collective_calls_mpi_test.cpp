@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Collective calls that are refused, on all ranks alike.
+// Collective calls with invalid arguments return the same error on all ranks.
 #include <gtest/gtest.h>
 
 #include <filesystem>

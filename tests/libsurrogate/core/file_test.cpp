@@ -43,8 +43,8 @@ protected:
         return path(name);
     }
 
-    /// The load is refused as an error of input and output, says this, and does not wait for
-    /// anyone.
+    /// Expects that the load fails with Status::io and this text, and does not wait for other
+    /// processes.
     static void expect_refused(const std::string& where, const std::string& part,
                                const std::string& named) {
         const auto begin = std::chrono::steady_clock::now();
@@ -176,7 +176,7 @@ TEST_F(FileTest, FileThatShrinksIsAnErrorNotACrash) {
 }
 
 TEST_F(FileTest, FailingReadNamesPathAndOffset) {
-    // The kernel refuses a negative offset; any other failure of pread takes the same way.
+    // The kernel rejects a negative offset; any other failure of pread has the same code path.
     const std::string where = write("file", "x");
     char byte = 0;
     const Refusal found = refusal([&] { posix_files().open(where)->read(-5, &byte, 1); });

@@ -118,7 +118,7 @@ surrogate_status once(const Create& create, void (*destroy)(Handle**)) {
 #expression, expected, []([[maybe_unused]] World & w) { return expression; } \
     }
 
-/// Every function, called well, refused, and with each of its pointers null.
+/// Calls of every function: a valid one, an invalid one, and one with each of its pointers null.
 const std::vector<Call>& calls() {
     static const std::vector<Call> table = {
         CALL(good, (surrogate_version(), surrogate_status_name(7), surrogate_error(w.context), 0)),

@@ -19,7 +19,7 @@ protected:
     bool is(int rank) const { return context.rank() == rank; }
     int last() const { return context.size() - 1; }
 
-    /// All ranks are refused alike, and the next reduction works.
+    /// Expects the same error on all ranks, and that the next reduction works.
     void expect_refused(surrogate_status status, const char* part, surrogate_status call) {
         const Answer found = answer(call);
         EXPECT_EQ(found.status, status) << found;

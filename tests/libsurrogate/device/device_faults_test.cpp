@@ -111,7 +111,7 @@ struct Place {
 
 class DeviceRunFaults : public DeviceFaults, public testing::WithParamInterface<Place> {
 protected:
-    /// Begins anew: a plan with bound fields.
+    /// Begins again: a plan with bound fields.
     void begin_run() {
         pressure.reset();
         mobility.reset();

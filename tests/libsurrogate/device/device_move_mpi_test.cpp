@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Points that move under plans with backend cuda, on emulated devices: the bits of a plan made
-// anew, on the caller's stream as before.
+// Points that move under plans with backend cuda, on emulated devices: results are bitwise
+// identical to a new plan, on the caller's stream as before.
 #include <cmath>
 #include <vector>
 

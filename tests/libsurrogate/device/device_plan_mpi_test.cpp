@@ -393,7 +393,7 @@ TEST(DeviceRanks, AStreamThatIsCapturedOnOneRankIsRefusedThereOnly) {
     }
 }
 
-// A device that fails on one rank: nobody waits, nobody gets numbers that look right.
+// A device that fails on one rank: no rank waits, and no rank gets plausible numbers.
 TEST(DeviceRanks, ADeviceThatFailsOnOneRankLeavesNobodyWaiting) {
     for (const char* reproducible : {"false", "true"}) {
         for (int64_t n = 1; n <= 30; n += 3) {

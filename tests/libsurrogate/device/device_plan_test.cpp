@@ -107,7 +107,7 @@ TEST_P(DeviceTest, ArraysOnHostAndDeviceMixAsTheyCome) {
                 if (in_there) plan.bind_input("mobility", mobility.column(37));
                 if (out_there) plan.bind_output("pressure", pressure.column(37));
                 plan.run();
-                // Denormalisation may end in a fused multiply-add there.
+                // Denormalization may end in a fused multiply-add there.
                 EXPECT_LE(
                     relative_difference(out_there ? pressure.get() : points.pressure, expected),
                     1e-14)
@@ -312,7 +312,7 @@ TEST_P(DeviceTest, AgreedRunsOnAStreamReturnWhatTheyFind) {
     const impl::DeviceStream stream(*device, device->create_stream());
     plan.set_stream(stream.get());
     plan.run();
-    const std::vector<double> expected = there.pressure.get();  // nobody waited
+    const std::vector<double> expected = there.pressure.get();  // no wait before
     std::vector<double> bad = points.mobility;
     bad[7] = NAN;
     there.mobility.put(bad);

@@ -147,7 +147,7 @@ TEST_F(DeviceRuntime, NoCallChangesTheThreadsCurrentContext) {
     device->release(device->allocate(1024));
     device->synchronize(nullptr);
     EXPECT_EQ(context(), before);
-    EXPECT_EQ(before, nullptr) << "nobody else has made one current";
+    EXPECT_EQ(before, nullptr) << "no other code has made a context current";
 }
 
 }  // namespace

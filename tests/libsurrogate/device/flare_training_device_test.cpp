@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Training FLARE on one device, emulated or real: gradients are those of the host, and so are
-// losses.
+// Training FLARE on one device, emulated or real: gradients and losses are equal to the host's.
 #include <cmath>
 #include <numeric>
 
@@ -16,8 +15,8 @@ protected:
     Context own_context() const { return device_context(GetParam(), impl::self_communicator()); }
 };
 
-/// Gradients of sum dy y, all weights in one vector. Narrow operands: what a prediction may err,
-/// and as much again on the way back.
+/// Gradients of sum dy y, all weights in one vector. Narrow operands: the error allowed for a
+/// prediction, and as much again for the backward pass.
 TEST_P(FlareTrainingOnDevice, GradientsAreThoseOfTheHost) {
     for (const auto& [file, n] :
          {std::pair<std::string, int64_t>{"tiny_options", 50}, {"odd", 70}}) {

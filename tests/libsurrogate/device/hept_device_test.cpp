@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // HEPT with backend cuda on one rank (on several: hept_device_mpi_test.cpp): variants against the
-// host in double, stored cases in every precision, faults and refusals. On an emulated device, and
-// on a real one where there is one.
+// host in double, stored cases in every precision, faults and errors. On an emulated device, and
+// on a real one if there is one.
 #include <cmath>
 #include <cstring>
 #include <random>
@@ -164,7 +164,7 @@ TEST_P(HeptDevice, NarrowOperandsCostWhatRoundingCosts) {
     }
 }
 
-// ---- bits, faults, refusals ----
+// ---- bits, faults, errors ----
 
 TEST_P(HeptDevice, BitsDoNotDependOnTheOrderOfPoints) {
     const json network = small_hept({{"padding", "duplicate"}});

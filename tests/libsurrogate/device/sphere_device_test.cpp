@@ -38,8 +38,8 @@ protected:
 INSTANTIATE_TEST_SUITE_P(On, SphereDevice, testing::Values(emulated_kind, real_kind),
                          name_of_device);
 
-/// Networks whose differences the kernels must tell apart. Rings of 12 columns are shorter than a
-/// tile, those of 36 and 34 end within one, those of 32 with one.
+/// Networks whose differences the kernels must distinguish. Rings of 12 columns are shorter than a
+/// tile, rings of 36 and 34 end within one, rings of 32 with one.
 const std::vector<std::pair<std::string, json>>& variants() {
     static const std::vector<std::pair<std::string, json>> list = {
         {"instance norm", json::object()},
@@ -208,7 +208,7 @@ TEST_P(SphereDevice, NarrowOperandsCostWhatRoundingCosts) {
     }
 }
 
-// ---- grids of solvers, faults, refusals ----
+// ---- grids of solvers, faults, errors ----
 
 TEST_P(SphereDevice, BitsDoNotDependOnHowTheSolverCountsRowsAndColumns) {
     const ModelOnDisk disk(small_transformer());

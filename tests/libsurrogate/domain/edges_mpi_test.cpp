@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Edges of a domain: where they go, and what is refused on all ranks.
+// Edges of a domain: their distribution over ranks, and errors on all ranks.
 #include <gtest/gtest.h>
 
 #include <algorithm>

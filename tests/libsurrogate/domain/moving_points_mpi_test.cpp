@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Points that move, come, go and change their ranks: a plan that follows them predicts the bits of
-// a plan made anew, and takes no memory for what it had room for before.
+// Points that move, are added, are removed and change their ranks: predictions of a plan that
+// follows them are bitwise identical to a new plan's, and it does not allocate while its buffers
+// suffice.
 #include <gtest/gtest.h>
 
 #include <string>

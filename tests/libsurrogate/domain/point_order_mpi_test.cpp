@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Orders of points: rows in the same order for every partition, and what is refused.
+// Orders of points: rows in the same order for every partition, and errors.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -145,7 +145,7 @@ TEST(PointOrderSphere, OfColumnsBetweenWholeStepsStartsEastOfZero) {
     }
 }
 
-// ---- refusals ----
+// ---- errors ----
 
 class PointOrderRefused : public testing::Test {
 protected:

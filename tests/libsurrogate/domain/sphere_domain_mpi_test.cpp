@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Grids on the sphere as solvers keep them: the same prediction, point by point, to the bit; and
-// what is refused, on all ranks alike.
+// Grids on the sphere as solvers keep them: the prediction at each point is bitwise identical;
+// invalid grids are rejected on all ranks with the same text.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -101,7 +101,7 @@ INSTANTIATE_TEST_SUITE_P(Layouts, SphereDomainLayout,
                                                       .is_latitude_fastest = true}),
                          [](const auto& layout) { return layout.param.name; });
 
-// ---- refusals ----
+// ---- errors ----
 
 /// A grid of 8 x 16 in bands of 8 / size rows, to be spoilt.
 class SphereDomain : public testing::Test {
@@ -190,7 +190,7 @@ TEST_F(SphereDomain, AtHalfStepsIsRefusedByThePlanWithBothLists) {
 }
 
 TEST_F(SphereDomain, WithWrongLatitudesIsRefusedWithBothLists) {
-    // Cell centres instead of nodes with poles.
+    // Cell centers instead of nodes with poles.
     std::vector<double> centres;
     for (int64_t i = 0; i < sphere.n_lat_local; ++i)
         centres.push_back(90 - 22.5 * (static_cast<double>(sphere.first_lat + i) + 0.5));

@@ -41,7 +41,7 @@ struct TreeDomain {
                        &given);
     }
 
-    /// The columns as a plan has them, normalised.
+    /// Returns the columns as a plan has them, normalized.
     std::vector<Column> columns(int n_axis = 2, double std = 0.7) const {
         std::vector<Column> list;
         for (int axis = 0; axis < n_axis; ++axis) {

@@ -104,8 +104,8 @@ TEST(Card, FieldRoleMayBeWritten) {
     EXPECT_FALSE(parse_card(card.dump()).inputs[2].is_coordinate);
 }
 
-/// A change of small_card() by a JSON merge patch at a place (null removes), and what the refusal
-/// must say.
+/// A change of small_card() by a JSON merge patch at a location (null removes), and the expected
+/// parts of the error text.
 struct BadCard {
     const char* place;
     const char* value;  // "remove" takes the key away

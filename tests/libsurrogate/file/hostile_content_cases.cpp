@@ -115,7 +115,7 @@ std::vector<HostileCase> content_cases() {
         card_case("CardWithUnknownKey",
                   R"({"format":1,"family":"flare","network":{},"plugin":"evil.so"})",
                   {"card: unknown key 'plugin'"}),
-        {"LargestTreeOfTheHeader",  // the most memory that counts and strings allow, refused late
+        {"LargestTreeOfTheHeader",  // the most memory that counts and strings allow, rejected late
          [] {
              std::string text = "{";
              for (int i = 0; i < 49'998; ++i)

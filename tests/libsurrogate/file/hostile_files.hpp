@@ -11,7 +11,7 @@ namespace surrogate::test {
 struct HostileCase {
     std::string name;
     std::function<std::string()> bytes;
-    std::vector<std::string> says;  ///< parts of the text it is refused with
+    std::vector<std::string> says;  ///< parts of the error text
 };
 
 std::vector<HostileCase> length_cases();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Model files built to harm: each is refused with the right status and a text that names key or
-// offset, in little time and memory. Cases of the header stand in hostile_header_cases.cpp, those
-// of metadata, card and values in hostile_content_cases.cpp.
+// Malformed model files made to harm: each is rejected with the right status and a text that names
+// key or offset, in little time and memory. Cases of the header are in hostile_header_cases.cpp,
+// cases of metadata, card and values in hostile_content_cases.cpp.
 #include "tests/libsurrogate/file/hostile_files.hpp"
 
 #include <gtest/gtest.h>
@@ -20,7 +20,7 @@ namespace {
 using impl::load_model_file;
 
 #if defined(__SANITIZE_ADDRESS__) || !defined(__OPTIMIZE__)
-constexpr double slowdown = 30;  // of checked or unoptimised code
+constexpr double slowdown = 30;  // of checked or unoptimized code
 #else
 constexpr double slowdown = 1;
 #endif
@@ -49,7 +49,7 @@ Attempt attempt(const std::string& bytes) {
     Attempt result;
     result.found = refusal([&] {
         load_model_file(
-            *comm, files, "hostile", [](auto) { return true; }, [](auto&, auto) {});
+            *comm, files, "malformed", [](auto) { return true; }, [](auto&, auto) {});
     });
     result.seconds = cpu_seconds() - begin;
     result.peak_bytes = meter.peak_bytes();
@@ -70,7 +70,7 @@ TEST_P(HostileFile, IsRefusedByNameInLittleTimeAndMemory) {
     const Refusal& found = result.found;
     EXPECT_EQ(found.status, kernels::Status::bad_file) << found.text;
     EXPECT_LE(found.text.size(), 1500u);
-    EXPECT_TRUE(found.says("model file 'hostile': ")) << found.text;
+    EXPECT_TRUE(found.says("model file 'malformed': ")) << found.text;
     for (const std::string& part : hostile.says)
         EXPECT_TRUE(found.says(part)) << "expected '" << part << "' in: " << found.text;
 }

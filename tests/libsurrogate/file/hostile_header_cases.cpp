@@ -9,7 +9,7 @@ namespace {
 
 const std::string data8(8, '\0');
 
-/// A header whose stated length is not that of its text.
+/// Returns a header whose stated length differs from the length of its text.
 std::string lying_bytes(uint64_t stated, const std::string& rest) {
     std::string file;
     for (int i = 0; i < 8; ++i) file += static_cast<char>(stated >> (8 * i));

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// fuzz_model_file <count> <seed>: damages a small model file with checksums in `count` ways and
+// fuzz_model_file <count> <seed>: damages a small model file with checksums in `count` variants and
 // loads each through the whole path that models take. Every input must be
-//   refused with Error(bad_file), or
+//   rejected with Error(bad_file), or
 //   accepted with the card and the name, type, shape and bytes of every tensor exactly as in the
 //   original,
-// within one second. The architecture's part of the check (names, types and shapes) is played by
-// accept(), as a family does it. Crashes, leaks and undefined behaviour are for the sanitizers to
-// see.
+// within one second. accept() plays the architecture's part of the check (names, types and shapes),
+// as a family does it. The sanitizers detect crashes, leaks and undefined behavior.
 //
-// One loss cannot be noticed by any reader: a file whose key surrogate.card_checksum is gone is one
-// that never had it. An input is then judged by its tensors alone; such inputs are counted and
+// A reader cannot detect one loss: a file without its key surrogate.card_checksum is equal to a
+// file that never had it. Such an input is judged by its tensors alone; such inputs are counted and
 // printed.
 #include <chrono>
 #include <cstdio>
@@ -121,7 +120,7 @@ int run(int64_t count, uint64_t seed) {
     }
     const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
     std::printf(
-        "%lld inputs of seed %llu in %.1f s: %lld refused, %lld accepted unchanged, %lld without "
+        "%lld inputs of seed %llu in %.1f s: %lld rejected, %lld accepted unchanged, %lld without "
         "card checksum; slowest %.4f s\n",
         static_cast<long long>(count), static_cast<unsigned long long>(seed), seconds.count(),
         static_cast<long long>(tally.n_refused),

@@ -33,8 +33,8 @@ public:
         throw Error(Status::io, "only rank 0 reads");
     }
     std::unique_ptr<NewFile> create(const std::string&) const override {
-        ADD_FAILURE() << "nobody writes";
-        throw Error(Status::io, "nobody writes");
+        ADD_FAILURE() << "no rank writes";
+        throw Error(Status::io, "no rank writes");
     }
 };
 

@@ -18,8 +18,8 @@ namespace surrogate::test {
 namespace {
 
 const char* const flare_card =
-    R"({"format": 1, "family": "flare", "network": {"model": "FLAREModel", "in_dim": 3, "out_dim": 1,
-        "channel_dim": 64, "num_blocks": 2, "num_heads": 8, "num_latents": 64}})";
+    R"({"format": 1, "family": "flare", "network": {"model": "FLAREModel", "in_dim": 3,
+        "out_dim": 1, "channel_dim": 64, "num_blocks": 2, "num_heads": 8, "num_latents": 64}})";
 const char* const sphere_card =
     R"({"format": 1, "family": "sphere", "conventions": "torch-harmonics 0.9.3",
         "basis_norm_mode": "nodal", "network": {"model": "SphericalTransformer",
@@ -89,7 +89,7 @@ TEST_F(Initial, WeightsOfTheSphereAreThoseOfTheOfficialCode) {
     EXPECT_EQ(moments(model, "blocks.0.norm0.weight"), std::pair(1.0, 0.0));
 }
 
-/// Every tensor is what it is without a scale, but for those of the layer that gives the outputs.
+/// Every tensor is equal to the tensor without a scale, except in the layer that gives the outputs.
 TEST_F(Initial, OutputScaleIsForTheLastLayerAlone) {
     const std::tuple<const char*, const char*, double> cases[] = {
         {sphere_card, "decoder.conv.weight", 0.05}, {flare_card, "out_proj.1.fc2.weight", 3}};

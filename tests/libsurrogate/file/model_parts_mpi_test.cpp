@@ -42,7 +42,7 @@ protected:
         EXPECT_EQ(predicted_by(model, {{"precision", "fp64"}}),
                   predicted_by(file, {{"precision", "fp64"}}));
     }
-    /// All ranks are refused alike.
+    /// Expects the same error on all ranks.
     void expect_refused(surrogate_status status, const std::string& part, surrogate_status call) {
         const Answer found = answer(call);
         EXPECT_EQ(found.status, status) << found;

@@ -58,7 +58,7 @@ TEST(Pooled, VariancesMayBeOfAnySize) {
     EXPECT_DOUBLE_EQ(parse_card(card.dump()).pooled.covariance[5], 2e300);
 }
 
-/// A change of pooled_card() at a place, and what the refusal must say.
+/// A change of pooled_card() at a location, and the expected parts of the error text.
 struct BadPooled {
     const char* place;
     const char* value;  // "remove" takes the key away

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a well-formed header gives. What is refused: hostile_files_test.cpp.
+// Checks the content of well-formed headers. Errors are checked in hostile_files_test.cpp.
 #include "libsurrogate/src/file/safetensors.hpp"
 
 #include <gtest/gtest.h>

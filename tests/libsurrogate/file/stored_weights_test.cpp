@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Weights stored as F16, BF16 and F64, through the whole path: the model predicts what a file of
-// the same numbers as F32 predicts, to the bit.
+// Weights stored as F16, BF16 and F64, through the whole path: the predictions are bitwise
+// identical to the predictions of a file with the same numbers as F32.
 #include <gtest/gtest.h>
 
 #include <bit>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Gradients of FLARE on devices: those of the published implementation on any ranks, the same bits
-// again, ranks at fault, memory and traffic; and trainings with them. Devices are emulated.
+// Gradients of FLARE on devices: equal to the published implementation's on any ranks, bitwise
+// identical when repeated, failed ranks, memory and traffic; and trainings with them. Devices are
+// emulated.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -151,8 +152,8 @@ TEST(FlareDeviceGradient, InSingleIsThePublishedOne) {
 }
 
 /// All weights in one vector: entries that nearly cancel have no scale of their own. An error of
-/// the predictions is one of y - target, which is smaller than y; then numbers go back through as
-/// many products again.
+/// the predictions is an error of y - target, which is smaller than y; the backward pass then runs
+/// through as many products again.
 TEST(FlareDeviceGradient, OfNarrowOperandsIsWithinTheirRounding) {
     const Context context = ranks_context(false);
     for (const char* file : {"tiny", "tiny_options", "odd"}) {

@@ -296,7 +296,7 @@ TEST(FlareGradientTraffic, OfASequenceIsWhatTheNoteSays) {
     EXPECT_EQ(own.comm().n_collective(), 3);
 }
 
-// ---- trouble ----
+// ---- failed ranks ----
 
 class FlareGradientTrouble : public testing::TestWithParam<bool> {
 protected:

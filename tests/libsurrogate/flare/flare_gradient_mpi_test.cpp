@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Gradients of FLARE on any number of ranks are those of the published implementation.
+// Gradients of FLARE on any number of ranks are equal to the published implementation's.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -39,11 +39,11 @@ struct FixedOrders {
     std::vector<std::vector<int32_t>> queries, keys;
 };
 
-/// A plan whose tokens stand in given orders instead of those of their hashes, so that two
+/// A plan whose tokens have given orders instead of the orders of their hashes, so that two
 /// implementations whose hashes differ in the last bit compute the same.
 class FixedOrderPlan final : public impl::hept::TokenPlan {
 public:
-    /// orders, which may be null for those of the hashes, must outlive it.
+    /// orders must outlive the plan. Null: the orders of the hashes.
     FixedOrderPlan(const TokenPlan& plan, const FixedOrders* orders)
         : TokenPlan(plan), orders_(orders) {}
 

@@ -69,8 +69,8 @@ TEST(HeptRuns, TakeNoMemory) {
     EXPECT_EQ(meter.n_allocation(), 0);
 }
 
-// Every rank finds them in the tokens that visit it or in the sums that it is sent, sooner or
-// later; nobody waits.
+// Every rank finds them in its ghost tokens or in the sums that it is sent, sooner or later; no
+// rank waits.
 TEST(HeptRuns, ThatAreNotFiniteSomewhereEndEverywhereAndAreForgotten) {
     const HeptCase given = distributed("clouds_duplicate", "contiguous");
     const HeptCase far = distributed("clouds_duplicate", "contiguous", 1e20);

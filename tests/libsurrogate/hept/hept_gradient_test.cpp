@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Gradients of the loss sum_n (sin(0.7 n) y_n + y_n^2 / 2): those of the stored cases, and slopes
-// of the loss where none are stored.
+// Gradients of the loss sum_n (sin(0.7 n) y_n + y_n^2 / 2), compared with the stored cases, and
+// with slopes of the loss where none are stored.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -143,9 +143,9 @@ INSTANTIATE_TEST_SUITE_P(Files, HeptGradient,
 
 class HeptSlope : public testing::TestWithParam<std::string> {};
 
-// Along one direction in the space of all weights: with those whose gradients no file has. Weights
-// are floats: what counts is by how much they have moved. Shifted hashes could change the order of
-// tokens, so all use that of the center.
+// Along one direction in the space of all weights, including weights whose gradients no file has.
+// Weights are floats: the difference that counts is the rounded one. Shifted hashes could change
+// the order of tokens, so all use the order of the center.
 TEST_P(HeptSlope, OfTheLossIsItsGradient) {
     const HeptCase center(GetParam()), up(GetParam(), 1e-6f), down(GetParam(), -1e-6f);
     const FixedOrders orders = center.orders();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Plans of HEPT on ranks: what they send, points that move, clouds, and what is refused.
+// Plans of HEPT on ranks: data sent, points that move, clouds, and errors.
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Plans of HEPT that go back: the gradients of the stored cases, slopes through classes of
-// particles, predictions, bits, memory, bad samples; and the trainer.
+// Plans of HEPT that run the backward pass: the gradients of the stored cases, slopes through
+// classes of particles, predictions, bits, memory, bad samples; and the trainer.
 #include <gtest/gtest.h>
 
 #include <algorithm>

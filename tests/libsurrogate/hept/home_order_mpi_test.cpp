@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The order in which points are computed: ids that settle ties, and what is refused.
+// The order in which points are computed: ids that break ties, and errors.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -92,7 +92,7 @@ TEST(HomeOrder, WithoutIdsIsThatOfEveryPartitionInReproducibleMode) {
 TEST(HomeOrder, RefusesEqualPointsOfACloudInReproducibleModeOnly) {
     HeptPoints points = two_clouds();
     points.ids.clear();
-    points.clouds[50] = 0;  // that of point 3, which lies there too
+    points.clouds[50] = 0;  // the cloud of point 3, which has the same coordinates
     EXPECT_EQ(refusal([&] { home_of(points, "scattered"); }).status, kernels::Status::success);
     const Refusal found = refusal([&] { home_of(points, "scattered", true); });
     EXPECT_EQ(found.status, kernels::Status::invalid_argument);

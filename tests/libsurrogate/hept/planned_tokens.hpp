@@ -78,7 +78,7 @@ public:
         EXPECT_EQ(plan().n_place(), first);
     }
 
-    /// Collective. Visitors tell their numbers.
+    /// Sends the numbers of ghost tokens. Collective.
     template <class T>
     void exchange_numbers() {
         constexpr int64_t n_channel = 3;

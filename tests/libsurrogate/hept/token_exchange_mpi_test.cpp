@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What travels between ranks: tokens to where they are needed, sums back home.
+// Data sent between ranks: tokens to the ranks that need them, sums back to the owners.
 #include <algorithm>
 
 #include "tests/libsurrogate/hept/planned_tokens.hpp"

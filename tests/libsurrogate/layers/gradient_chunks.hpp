@@ -25,8 +25,8 @@ inline std::shared_ptr<impl::MasterWeights> three_tensors() {
     return std::make_shared<impl::MasterWeights>(tensors);
 }
 
-/// Gradients of a chunk, in the shape of an arena of three_tensors(). Sizes grow or shrink with the
-/// chunk by 2^step, and those of elements differ by up to 2^30; signs change.
+/// Returns gradients of a chunk, in the shape of an arena of three_tensors(). Sizes grow or shrink
+/// with the chunk by 2^step, and sizes of elements differ by up to 2^30; signs change.
 inline std::vector<double> chunk(const impl::MasterWeights& master, int number, int step) {
     std::vector<double> values(master.values().size());
     for (const auto& entry : master.entries()) {

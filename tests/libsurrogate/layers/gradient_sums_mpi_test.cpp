@@ -143,7 +143,7 @@ TEST_F(GradientsOnRanks, InBucketsAreWholeStagesOfSomeBytes) {
     EXPECT_THROW(n_call(8, {0, 1}), impl::Error);
 }
 
-/// One rank ends early, or learns of its trouble late: nobody waits, and all know.
+/// One rank ends early, or finds its error late: no rank waits, and all ranks get the error.
 TEST_F(GradientsOnRanks, InBucketsArePoisonedAtAnyTime) {
     for (const GradientOrder order : orders) {
         GradientSums sums(*master, 2, order, stages, 1);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How fields are handed to a plan, and how a plan refuses them.
+// Binds fields to a plan, and checks errors of invalid fields.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fields in blocks with ghost points: the same bits as from plain arrays, and nothing beside the
-// points is read or written.
+// Fields in blocks with ghost points: results are bitwise identical to plain arrays, and nothing
+// beside the points is read or written.
 #include <gtest/gtest.h>
 
 #include <string>

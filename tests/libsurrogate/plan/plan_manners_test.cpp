@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Values that are refused, in a host that traps invalid floating-point operations.
+// Values that are rejected, in a host that traps invalid floating-point operations.
 #include <gtest/gtest.h>
 
 #include <limits>

@@ -23,9 +23,9 @@ using kernels::Status;
 
 constexpr int64_t n_level = 3;
 
-/// y = position 0 + 10 position 1 + 100 field + 1000 token, at points; its sum over all points, at
-/// clouds; and that times 1, 2, 3 at three nodes. The columns of positions must be those of the
-/// request.
+/// Computes y = position 0 + 10 position 1 + 100 field + 1000 token, at points; its sum over all
+/// points, at clouds; and the sum times 1, 2, 3 at three nodes. The columns of positions must be
+/// the columns of the request.
 class SumProgram final : public impl::Program {
 public:
     explicit SumProgram(const impl::PlanRequest& request)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a wrapper that holds only a plan can learn from it.
+// Checks the queries of a plan, for a wrapper that holds only the plan.
 #include <gtest/gtest.h>
 
 #include <cstring>

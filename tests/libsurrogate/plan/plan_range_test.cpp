@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Extrapolation is seen: inputs outside the ranges of the card are counted, warned of or refused.
-// The model was trained on the unit square and on mobilities from 3 to 12.
+// Inputs outside the ranges of the card are counted, warned of or rejected. The model was trained
+// on the unit square and on mobilities from 3 to 12.
 #include <gtest/gtest.h>
 
 #include <algorithm>

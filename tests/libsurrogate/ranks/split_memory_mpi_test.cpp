@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One rank runs out of memory, at every allocation of a tree in turn: all ranks say so, nobody
-// waits, and the next tree is right.
+// One rank runs out of memory, at every allocation of a tree in turn: all ranks return the error,
+// no rank waits, and the next tree is right.
 #include <gtest/gtest.h>
 
 #include <string>

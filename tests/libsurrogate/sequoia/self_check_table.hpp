@@ -25,8 +25,8 @@ struct SmallCase {
     SequoiaCase points;
 };
 
-/// A row of the table: predictions, their squared norm, and those of the gradients of the first W_q
-/// and of the positions for the loss 0.5 sum(y^2).
+/// A row of the table: predictions, their squared norm, and the squared norms of the gradients of
+/// the first W_q and of the positions for the loss 0.5 sum(y^2).
 struct Check {
     std::string name;
     nlohmann::json changes;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Gradients of the loss 0.5 sum(y^2): those of the stored cases, and the norms in the table of the
-// specification.
+// Gradients of the loss 0.5 sum(y^2), compared with the stored cases and with the norms in the
+// table of the specification.
 #include <gtest/gtest.h>
 
 #include <algorithm>

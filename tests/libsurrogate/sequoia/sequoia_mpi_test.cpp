@@ -17,7 +17,7 @@
 namespace surrogate::test {
 namespace {
 
-/// Rows of `whole` that this rank has of the points of a partition; those of clouds all.
+/// Returns the rows of `whole` for this rank's points of a partition, or all rows of clouds.
 std::vector<double> own_part(const std::vector<double>& whole, const std::vector<int64_t>& rows,
                              int64_t n) {
     if (std::ssize(whole) % n != 0 || n == 1)

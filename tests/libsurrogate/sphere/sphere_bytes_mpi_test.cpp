@@ -180,8 +180,8 @@ TEST(SphereBalance, OfThePapersModelIsWithinFivePercentOfTheMean) {
             SphereRun run(context, model, {.name = ""}, {{"threads", "1"}});
             const std::string table = run.plan.describe();
             const Line attention = line_of(table, "blocks.0 attention");
-            // The cost model: flops of products, those of pairs one and a half times, and 20 for an
-            // exponential; 2 (Ck + Cv) flops a pair, one head.
+            // The cost model: flops of products, with a factor of one and a half for pairs, and 20
+            // for an exponential; 2 (Ck + Cv) flops per pair, one head.
             double cost = line_of(table, "blocks.0 mlp").flops + attention.flops +
                           (0.5 * 2 * 256 + 20) * attention.exponentials;
             double total = cost, most = cost;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cards of the sphere that cannot be used: refused on all ranks alike, with what would help.
+// Invalid cards of the sphere: rejected on all ranks with the same text, which names a remedy.
 #include <gtest/gtest.h>
 
 #include <string>

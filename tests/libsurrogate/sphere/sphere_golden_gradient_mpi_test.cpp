@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Gradients of networks on the sphere beside those of the published implementation.
+// Compares gradients of networks on the sphere with the published implementation.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -95,8 +95,8 @@ protected:
 };
 
 /// The stored gradients are of the official code in single precision: sums over all points, of
-/// which those of the SegFormer's blocks.0.fwd.2.norm.bias nearly cancel and differ by 2e-5 of
-/// their size from ours in double, which agree with slopes.
+/// which the SegFormer's blocks.0.fwd.2.norm.bias nearly cancel and differ by 2e-5 of their size
+/// from ours in double, which agree with slopes.
 TEST_P(SphereGradient, InDoubleIsThePublishedOne) {
     const TrapGuard traps;
     const double tolerance = GetParam().starts_with("segformer") ? 3e-5 : 1e-5;

@@ -66,7 +66,7 @@ const Variant variants[] = {
     {"SingleAttentionFinerByThreeNormed",
      {{"in_shape", {5, 8}}, {"use_qknorm", true}, {"grid_in", "lobatto"}}},
     {"SingleAttentionOtherRows", {{"out_shape", {7, 24}}, {"theta_cutoff", 0.6}}},
-    // Most rows of the keys lie between the disks: nobody sees them.
+    // Most rows of the keys are between the disks and are not used.
     {"SingleAttentionUnseenKeys", {{"out_shape", {3, 24}}, {"theta_cutoff", 0.3}}},
     {"SingleAttentionGlobalCoarser",
      {{"out_shape", {5, 12}}, {"bias", true}, {"use_qknorm", true}}},
@@ -208,7 +208,7 @@ TEST_P(SphereGradientOf, TravelsWhileOthersAreComputed) {
     EXPECT_EQ(parts.collectives(), 2 * n_stage);
 }
 
-/// Evaluations of a program with gradients are those of the plain one.
+/// Evaluations of a program with gradients are equal to evaluations of the plain program.
 TEST_P(SphereGradientOf, LeavesPredictionsAsTheyAre) {
     const std::vector<std::vector<float>> x = wave_inputs(model);
     SphereGradients own(context, model, layouts[0], exact_single);
@@ -293,7 +293,7 @@ TEST(SphereGradientMemory, IsTakenByThePlanAlone) {
     }
 }
 
-// ---- trouble ----
+// ---- failed ranks ----
 
 class SphereGradientTrouble : public testing::TestWithParam<std::tuple<bool, bool>> {
 protected:

@@ -155,8 +155,8 @@ std::vector<T> turned(const std::vector<T>& fields, int64_t n_lon, int64_t step)
     return result;
 }
 
-/// Turning all inputs by `step` coarse columns turns the output alike: to the bit, or within
-/// tolerance.
+/// Expects that turning all inputs by `step` coarse columns turns the output as much: bitwise
+/// identical, or within tolerance.
 void expect_to_turn(const json& network, int64_t n_coarse, int64_t step, double tolerance) {
     const ModelOnDisk file(network);
     const Context self;

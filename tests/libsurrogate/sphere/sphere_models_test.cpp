@@ -96,7 +96,7 @@ std::vector<Variant> variants() {
                   {-0.266215102, -0.16992555, -0.018505343, 45.6612644}, paper_release),
         segformer("SegformerOddRows", {{"img_size", {27, 36}}},
                   {0.0522893269, 0.199043011, 0.049525748, 226.997477}),
-        // Mean normalisation with its epsilon, cutoff pi / (nlat - 1).
+        // Mean normalization with its epsilon, cutoff pi / (nlat - 1).
         {"ConvolutionPaperRelease",
          changed(changed(small_convolution(), on_gauss), {{"theta_cutoff", nullptr}}),
          {0.356028346, -0.139127803, 0.013374338, 104.425614},

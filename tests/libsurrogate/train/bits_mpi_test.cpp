@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A reproducible training has the same bits on any ranks, in groups, and after a restart.
+// A reproducible training is bitwise identical on any ranks, in groups, and after a restart.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -87,7 +87,8 @@ TEST(TrainingBits, DoNotDependOnHowGradientsTravel) {
     EXPECT_EQ(parts.weights(), whole.weights());
 }
 
-/// A group whose loss overflows does not go back; the other one does, and the step is left out.
+/// A group whose loss overflows skips the backward pass; the other one runs it, and the step is
+/// left out.
 TEST(TrainingBits, OfABadGroupAreLeftOutByAll) {
     if (size_of(world) < 2) GTEST_SKIP() << "two groups need two ranks";
     const int64_t own = rank_of(world) % 2;

@@ -106,7 +106,7 @@ TEST_P(FailingCollectives, InAStepAreErrorsOfAllRanks) {
             n_left += n_pending > 0 ? 1 : 0;
             EXPECT_TRUE(status == SURROGATE_MPI || status == SURROGATE_BROKEN)
                 << "collective " << n << ": " << answer(status);
-            // Only what comes after the optimiser finds its weights.
+            // Only failures after the optimizer step leave new weights.
             const bool is_old = run.weights() == before;
             EXPECT_TRUE(is_old || run.weights() == after) << "collective " << n;
             n_old += is_old ? 1 : 0;

@@ -115,7 +115,7 @@ TEST(TrainingNoise, LeavesWhatIsNotFiniteToBeFound) {
     if (rank_of(world) == 0) run.a[0] = NAN;
     try {
         run.trainer.accumulate();
-        FAIL() << "NaN was learnt from";
+        FAIL() << "trained on NaN";
     } catch (const Error& error) {
         EXPECT_EQ(error.status(), SURROGATE_NOT_FINITE);
     }

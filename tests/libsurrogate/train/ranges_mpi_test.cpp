@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ranges of the card grow, when a trainer is told so, to what it has learnt from: on any ranks, in
-// groups, after a restart, and to nothing else. Ranges of the golden model: a, b from -10 to 10, u
-// up to 10.
+// Ranges of the card grow, if the trainer is asked to widen them, to the training samples: on any
+// ranks, in groups, after a restart, and to nothing else. Ranges of the golden model: a, b from -10
+// to 10, u up to 10.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -304,7 +304,7 @@ TEST(TrainingRanges, OfEarlierVersionsBeginWithTheNextStep) {
 }
 
 TEST(TrainingRanges, ThatCannotBeAreRefused) {
-    const std::string path = shared_path("hostile");
+    const std::string path = shared_path("malformed");
     GoldenRun run = on_ranks(exact, one_sample());
     begin(run, path);
     const Ends before = ends(run.model);

@@ -72,7 +72,7 @@ TEST(GoldenTrace, IsFollowedInSinglePrecision) {
             EXPECT_NEAR(run.golden_step(j).loss, trace("trace64/loss")[static_cast<size_t>(j)],
                         1e-5);
         }
-        // The optimiser divides small gradients by their size: biases of 1e-4 differ by 4e-4 of
+        // The optimizer divides small gradients by their size: biases of 1e-4 differ by 4e-4 of
         // that in the official code too.
         EXPECT_LE(difference(run, "final64").of_all, 1e-5) << reproducible;
     }

@@ -370,8 +370,8 @@ TEST_F(Choice, IsMpiIfAVersionIsTooOldOrAnother) {
     EXPECT_EQ(fake.n_call("init"), 0);
 }
 
-// Without a driver the real NCCL refuses at its own first call of CUDA, behind what it checks of
-// our arguments.
+// Without a driver the real NCCL fails at its own first call of CUDA, after it has checked our
+// arguments.
 /// The test of several real devices (nccl_device_test.cpp) on emulated ones.
 TEST(NcclBetweenDevices, IsTestedByTheEmulation) {
     if (size_of(MPI_COMM_WORLD) > 1) GTEST_SKIP() << "ranks are threads";

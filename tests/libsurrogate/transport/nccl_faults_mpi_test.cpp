@@ -386,8 +386,8 @@ protected:
         {
             DeviceNumbers<float> numbers(mine, room_to_exchange(), own);
             if (rank == culprit) mine.fail_at(n, status);
-            // A failure on the way back is told with the next reduction, the last one at the
-            // latest.
+            // A failure while results are copied back to the device is reported with the next
+            // reduction, the last one at the latest.
             Status first = Status::success, last = Status::success;
             for (int i = 0; i < 3; ++i) {
                 if (i == 2 && rank == culprit) mine.fail_at(0, status);

@@ -44,12 +44,12 @@ for kind in pvd vtu pvtu vti pvti vts pvts; do
 done
 grep -q "ranks_3_globe.pvd: 2 steps, 0 .. 0.5," "$folder/log" || { echo "FAILED: no steps in time"; exit 1; }
 
-# Data sets: fields of one to three axes are shown, of more they are refused by name.
+# Data sets: fields of one to three axes are shown; fields with more axes are rejected with an error that names them.
 if [ -n "$make_sets" ]; then
     "$make_sets" "$folder/sets"
-    shown "$folder/sets/lattice.h5" "$folder/sets/clouds.h5"
+    shown "$folder/sets/structured_grid.h5" "$folder/sets/clouds.h5"
     [ $status = 0 ] || { echo "FAILED: status $status of data sets"; exit 1; }
-    grep -q "lattice.h5: .* 60 cells, pressure 0 .. 59" "$folder/log" || { echo "FAILED: fields of a lattice"; exit 1; }
+    grep -q "structured_grid.h5: .* 60 cells, pressure 0 .. 59" "$folder/log" || { echo "FAILED: fields of a structured grid"; exit 1; }
     grep -q "clouds.h5: .* mass 0 .. 6, x 0 .. 6" "$folder/log" || { echo "FAILED: fields of clouds"; exit 1; }
     shown "$folder/sets/series.h5"
     [ $status = 1 ] || { echo "FAILED: four axes gave status $status"; exit 1; }

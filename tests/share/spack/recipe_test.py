@@ -73,7 +73,7 @@ for spec, when in found["depends_on"] + found["conflicts"]:
     for name in re.findall(r"[+~]([a-z0-9_]+)", own) + re.findall(r"([a-z_]+)=", own):
         expect(name in found["variant"], f"{spec!r}, {when!r}: there is no variant {name}")
 
-# Options are those of the build, and every feature of the build is a variant.
+# Options are equal to the build's options, and every feature of the build is a variant.
 options = set(re.findall(r"^(SURROGATE_[A-Z0-9_]+):", cache.read_text(), re.M))
 features = re.search(r"foreach\(feature ([A-Z0-9 ]+)\)", (source / "share/cmake/SurrogateOptions.cmake").read_text())
 features = set(features.group(1).split()) - {"CCACHE"}

@@ -128,7 +128,7 @@ void EmulatedDevice::record(Event event, Stream stream) {
     StreamState& queue = state_->stream(stream, "record");
     const auto found = state_->event(event, "record");
     found->captured_in = queue.recording.get();
-    if (queue.recording != nullptr) return;  // order within a recording is that of the list
+    if (queue.recording != nullptr) return;  // a recording has the order of the list
     const int64_t record = ++found->n_record;
     State* state = state_.get();
     queue.push(

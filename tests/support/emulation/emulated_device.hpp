@@ -11,10 +11,11 @@ namespace surrogate::test {
 
 /// A device in host memory, for tests of everything above kernels::Device. Streams are threads that
 /// take their work in order, each at its own pace; memory starts as NaN; kernels launched on its
-/// streams run by emulation. What CUDA refuses is refused.
+/// streams run by emulation. Calls that CUDA rejects return an error.
 ///
-/// A copy of the object is another handle to the same device. The device goes with its last handle,
-/// after its streams have run dry. The null stream of kernels is that of the device made last.
+/// A copy of the object is another handle to the same device. The device is destroyed with its last
+/// handle, after its streams have finished their work. The null stream of kernels belongs to the
+/// device made last.
 class EmulatedDevice : public kernels::Device {
 public:
     /// "emulated device" 9.0 with 2 multiprocessors, 227 KiB of shared memory for a block, 1 GiB.

@@ -6,8 +6,8 @@
 
 namespace surrogate::test {
 
-/// The device that emulated_plugin() opens, as device 0 of this process. Assign a new one to begin
-/// anew, with other properties or after a fault; what was opened before keeps the old one.
+/// Returns the device that emulated_plugin() opens, as device 0 of this process. Assign a new one
+/// to begin again, with other properties or after a fault; devices opened before keep the old one.
 EmulatedDevice& emulated_device();
 
 /// The kernels of the project on emulated_device(): every open() is another handle to it.

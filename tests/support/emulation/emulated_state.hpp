@@ -119,7 +119,7 @@ struct EmulatedDevice::State {
             throw Error(Status::device, "device: " + call + ": not an event of this device");
         return found->second;
     }
-    /// Refuses a call that would break a recording, and the recording with it.
+    /// Throws for a call that would break a recording, and marks the recording as invalid.
     void refuse_in_capture(const StreamState* stream, const std::string& call) {
         if (capturing == nullptr || (stream != nullptr && stream != capturing)) return;
         capturing->recording->refused = call;

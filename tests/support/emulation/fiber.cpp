@@ -132,7 +132,7 @@ void Fiber::change_to(Fiber& next) {
     surrogate_emulation_change(&saved_, next.saved_);
 #endif
 #if defined(SURROGATE_EMULATION_ASAN)
-    // The first stack of an OS thread is learnt from those that come from it.
+    // The bounds of the first stack of an OS thread are read when a fiber is entered from it.
     const void* stack = nullptr;
     size_t n_byte = 0;
     __sanitizer_finish_switch_fiber(fake_stack_, &stack, &n_byte);

@@ -27,7 +27,7 @@ public:
     /// lines of the cache.
     void make(void (*body)(void*), void* argument, int number);
 
-    /// From this fiber, which runs, to another. Returns when somebody changes back.
+    /// Changes from this fiber, which runs, to another. Returns when a fiber changes back to this.
     void change_to(Fiber& next);
     static void arrive();
 

@@ -11,7 +11,7 @@ using namespace surrogate::kernels::cuda;
 
 enum class Fault { none, no_barrier, shuffle_as_barrier, early_copy, outside };
 
-/// Every thread reads what its neighbour wrote: first inside its warp, then in the block.
+/// Every thread reads the value that its neighbor wrote: first inside its warp, then in the block.
 __global__ void neighbours(Fault fault, const float* from, float* out) {
     SURROGATE_SHARED(memory);
     auto* values = reinterpret_cast<float*>(memory);  // (2, 64)

@@ -111,7 +111,7 @@ void Pool::run_block(const uint3& index) {
     };
     current = lanes_[0].get();
     main_.change_to(lanes_[0]->fiber);
-    while (is_stuck()) {  // nobody can go on: all leave
+    while (is_stuck()) {  // no thread can continue: all leave
         if (!failure_) failure_ = std::make_exception_ptr(std::logic_error(stuck()));
         for (size_t i = 0; i < n_thread_; ++i)
             if (!lanes_[i]->is_done) warps_[i / 32].ready |= 1U << i % 32;

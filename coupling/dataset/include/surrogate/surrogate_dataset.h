@@ -103,8 +103,8 @@ SURROGATE_API surrogate_status surrogate_dataset_write(surrogate_dataset* datase
 /* Writes values first .. first + n - 1 of a variable without reordering: samples that one rank
  * holds completely, coordinates, weights. Local; two ranks must not write the same values.
  *   array  [n, 1] of float or double; of int32 or int64 for an int64 variable
- * Errors: those of surrogate_dataset_write, on this rank; surrogate_dataset_finish returns them on
- * the others. */
+ * Errors: as surrogate_dataset_write, on this rank; surrogate_dataset_finish returns them on the
+ * others. */
 SURROGATE_API surrogate_status surrogate_dataset_put(surrogate_dataset* dataset, const char* name,
                                                      int64_t first, const surrogate_array* array);
 

@@ -8,8 +8,8 @@
  * - Functions return a PetscErrorCode. An error of the library becomes a PETSc error once, on the
  *   rank that returns it, with the library's text (PetscErrorMessage returns it);
  *   surrogate_petsc_error_code lists the codes.
- * - Objects are those of surrogate.h; its functions accept and destroy them. Destroy them before
- *   PetscFinalize if PETSc started MPI.
+ * - Objects have the types of surrogate.h; its functions accept and destroy them. Destroy them
+ *   before PetscFinalize if PETSc started MPI.
  * - The caller calls PetscInitialize; signal and error handlers are not changed.
  * - -log_view shows the events SurrPlan (models, domains, plans), SurrRun, and SurrGuess (initial
  *   guesses, runs included).
@@ -76,9 +76,9 @@ SURROGATE_API PetscErrorCode surrogate_plan_create_petsc(const surrogate_model* 
  *           the DM's local section; each has the same number, and the global vectors hold as many
  *           values per point. The chart of the section holds all points of the mesh, or only these.
  *           Points of other ranks (overlap) are left out, and so are points whose values are all
- *           constrained. The domain has no global ids, since those of a DMPlex depend on the
- *           partition: the reproducible mode orders points by their coordinates, which must then
- *           differ.
+ *           constrained. The domain has no global ids, since the numbers of a DMPlex depend on
+ *           the partition: the reproducible mode orders points by their coordinates, which must
+ *           then differ.
  * Coordinates are copied: set them before, and create a new domain after they change.
  * Errors: another type of DM, a section with unknowns on edges or faces, on cells and vertices, or
  * in different numbers (PETSC_ERR_SUP), a DMDA without coordinates or a DMPlex without section
@@ -102,8 +102,8 @@ SURROGATE_API PetscErrorCode surrogate_domain_create_dm(surrogate_context* conte
  * grid; longitudes start anywhere: DMDASetUniformCoordinates(da, -180, 180, -90, 90, 0, 0) is an
  * equiangular grid from south to north.
  * Errors: another type of DM or number of dimensions (PETSC_ERR_SUP), not periodic in x alone
- * (PETSC_ERR_ARG_INCOMP), a DM on another communicator (PETSC_ERR_ARG_NOTSAMECOMM), and those of
- * surrogate_domain_create_sphere. */
+ * (PETSC_ERR_ARG_INCOMP), a DM on another communicator (PETSC_ERR_ARG_NOTSAMECOMM), and the
+ * errors of surrogate_domain_create_sphere. */
 SURROGATE_API PetscErrorCode surrogate_domain_create_dm_sphere(surrogate_context* context, DM dm,
                                                                const char* grid,
                                                                PetscBool south_to_north,
@@ -148,11 +148,11 @@ typedef struct surrogate_vec_field {
  * Errors: a Vec on another communicator (PETSC_ERR_ARG_NOTSAMECOMM), a wrong length or component
  * (PETSC_ERR_ARG_SIZ, PETSC_ERR_ARG_OUTOFRANGE), a name given twice among the inputs or among the
  * outputs (PETSC_ERR_ARG_WRONG), backend cuda and a Vec in neither CUDA nor host memory
- * (PETSC_ERR_SUP), and those of surrogate_plan_bind_input and surrogate_plan_run. A rank with an
- * error still takes part in the exchange, so that no rank waits for it: it returns its own error,
- * the others PETSC_ERR_FP (with check_finite, the default), or with -surrogate_agree the error and
- * text of the failing rank. The Vecs written are then NaN or unchanged, and the next correct run is
- * exact. */
+ * (PETSC_ERR_SUP), and the errors of surrogate_plan_bind_input and surrogate_plan_run. A rank with
+ * an error still takes part in the exchange, so that no rank waits for it: it returns its own
+ * error, the others PETSC_ERR_FP (with check_finite, the default), or with -surrogate_agree the
+ * error and text of the failing rank. The Vecs written are then NaN or unchanged, and the next
+ * correct run is exact. */
 SURROGATE_API PetscErrorCode surrogate_plan_run_vec(surrogate_plan* plan, PetscInt n_in,
                                                     const surrogate_vec_field in[], PetscInt n_out,
                                                     const surrogate_vec_field out[]);
@@ -174,7 +174,7 @@ SURROGATE_API PetscErrorCode surrogate_petsc_register(void);
  *   outcome  SURROGATE_STEP_ACCEPTED .., or NULL
  * The loop keeps no reference to the arrays: do not bind these names on it, and store Vecs with
  * PETSc (VecCopy, VecView) instead of snapshot and save.
- * Errors: as surrogate_plan_run_vec, with all Vecs unchanged, and those of
+ * Errors: as surrogate_plan_run_vec, with all Vecs unchanged, and the errors of
  * surrogate_timeloop_step. A rank with a wrong Vec returns its own error, the others its text.
  * Since 0.1 */
 SURROGATE_API PetscErrorCode surrogate_timeloop_step_vec(

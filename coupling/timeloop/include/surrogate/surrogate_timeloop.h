@@ -23,7 +23,7 @@
  *
  * Guards (surrogate_timeloop_set; page how-to/time-loop.md):
  *   range     inputs outside the range of the training data
- *   distance  input statistics far from those of the training samples
+ *   distance  input statistics far from the statistics of the training samples
  *   finite    predictions, or inputs, that are NaN or infinite
  *   bounds    predictions outside their bounds
  *   drift     declared integrals that have changed
@@ -69,7 +69,7 @@ SURROGATE_API surrogate_status surrogate_timeloop_plan(const surrogate_timeloop*
  *   distance_factor     > 0: allowed distance, in units of the card's; default 1
  *   finite              policy; default stop
  *   bounds              policy; default warn. Bounds are min and max of the card's outputs, or
- *                       those of surrogate_timeloop_set_bounds
+ *                       set by surrogate_timeloop_set_bounds
  *   drift               policy; default warn
  *   retry_after         0, 1, ..: number of further steps that the solver makes after a step that
  *                       the surrogate did not make, before the surrogate is tried again; default 0
@@ -93,8 +93,8 @@ SURROGATE_API surrogate_status surrogate_timeloop_set_log(surrogate_timeloop* lo
  * the state and is advanced in place. Unit, shapes and names of vectors as in
  * surrogate_plan_bind_input. The array is borrowed: every later step reads and writes it, and it
  * must not move. Local.
- * Errors: those of surrogate_plan_bind_output for fields that steps write (outputs, and inputs that
- * an output is connected to), and of surrogate_plan_bind_input for other inputs; NOT_SUPPORTED
+ * Errors: as surrogate_plan_bind_output for fields that steps write (outputs, and inputs that an
+ * output is connected to), and as surrogate_plan_bind_input for other inputs; NOT_SUPPORTED
  * (device memory); SHAPE (the field is input and output, and the two domains have different numbers
  * of points). */
 SURROGATE_API surrogate_status surrogate_timeloop_bind(surrogate_timeloop* loop, const char* name,
@@ -123,7 +123,7 @@ SURROGATE_API surrogate_status surrogate_timeloop_connect(surrogate_timeloop* lo
 /* Adds an array of the solver to the state: snapshot, rollback, save and restore include it, steps
  * do not touch it. name must not be on the card; unit may be NULL.
  *   array  [n_local, n_component] of the input domain, at most 2^31 - 1 components; borrowed
- * Local. Errors: those of surrogate_plan_bind_output, as rollback and restore write the array. */
+ * Local. Errors: as surrogate_plan_bind_output, since rollback and restore write the array. */
 SURROGATE_API surrogate_status surrogate_timeloop_bind_state(surrogate_timeloop* loop,
                                                              const char* name, const char* unit,
                                                              const surrogate_array* array);
@@ -160,8 +160,8 @@ SURROGATE_API surrogate_status surrogate_timeloop_conserve(surrogate_timeloop* l
                                                            const double* weight, double tolerance);
 
 /* Declares a known change of an integral in the next step: sources, fluxes over the boundary. Pass
- * the same amount on all ranks, in the unit of the field times that of the weights. Applies to one
- * step. Local. Errors: UNKNOWN_NAME, NOT_FINITE. */
+ * the same amount on all ranks, in the unit of the field times the unit of the weights. Applies to
+ * one step. Local. Errors: UNKNOWN_NAME, NOT_FINITE. */
 SURROGATE_API surrogate_status surrogate_timeloop_add_source(surrogate_timeloop* loop,
                                                              const char* name, double amount);
 
@@ -195,8 +195,8 @@ enum {
 /* Makes one step of dt_s seconds (> 0). Advances time and step number unless the outcome is
  * REJECTED or STOPPED. outcome may be NULL. On error nothing has changed.
  * Errors: INVALID_ARGUMENT (dt_s; a field that is not bound; not a multiple of step_s), SHAPE
- * (arrays that do not fit after the points have moved), those of surrogate_plan_run except
- * NOT_FINITE, and those of the fallback function. */
+ * (arrays that do not fit after the points have moved), the errors of surrogate_plan_run except
+ * NOT_FINITE, and the errors of the fallback function. */
 SURROGATE_API surrogate_status surrogate_timeloop_step(surrogate_timeloop* loop, double dt_s,
                                                        int32_t* outcome);
 
@@ -208,7 +208,7 @@ SURROGATE_API surrogate_status surrogate_timeloop_step_with_error(surrogate_time
                                                                   const char* text);
 
 /* Makes up to n_step steps, until one is rejected or stopped. n_done receives the number of steps
- * made, outcome that of the last one tried; either may be NULL. Errors: those of
+ * made, outcome the outcome of the last one tried; either may be NULL. Errors: as
  * surrogate_timeloop_step. */
 SURROGATE_API surrogate_status surrogate_timeloop_rollout(surrogate_timeloop* loop, int64_t n_step,
                                                           double dt_s, int64_t* n_done,
@@ -279,7 +279,7 @@ SURROGATE_API surrogate_status surrogate_timeloop_rollback(surrogate_timeloop* l
  * page reference/checkpoint-format.md), with the hash of the model, names and units. The file is
  * renamed to path when it is complete and on disk; if writing fails, an existing file of that path
  * is kept. Errors: IO, NOT_SUPPORTED (built without HDF5), INVALID_ARGUMENT (ranks with different
- * paths; a field that is not bound), and those of surrogate_ordering_create. */
+ * paths; a field that is not bound), and the errors of surrogate_ordering_create. */
 SURROGATE_API surrogate_status surrogate_timeloop_save(surrogate_timeloop* loop, const char* path);
 
 /* Reads a checkpoint on any number of ranks and any partition: finds points by global id, or by
@@ -287,7 +287,7 @@ SURROGATE_API surrogate_status surrogate_timeloop_save(surrogate_timeloop* loop,
  * mode a continued run is bitwise equal to an uninterrupted one. On error nothing has changed.
  * Errors: IO, NOT_SUPPORTED (built without HDF5), BAD_FILE (truncated, altered, not a checkpoint, a
  * newer format), INVALID_ARGUMENT (another model, other fields or points, with the difference;
- * ranks with different paths), and those of surrogate_ordering_create. */
+ * ranks with different paths), and the errors of surrogate_ordering_create. */
 SURROGATE_API surrogate_status surrogate_timeloop_restore(surrogate_timeloop* loop,
                                                           const char* path);
 

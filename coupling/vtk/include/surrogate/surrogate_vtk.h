@@ -163,7 +163,7 @@ SURROGATE_API surrogate_status surrogate_series_set(surrogate_series* series, co
  * the same kind of mesh. piece is always filled, also on error (piece->status), so that it can be
  * gathered without a branch. If a rank fails, publish returns an error, and the next step may be
  * tried.
- *   time_s  seconds, finite, larger than that of the last published step
+ *   time_s  seconds, finite, larger than the time of the last published step
  * Local. Errors: INVALID_ARGUMENT, SHAPE (names the field), IO, NO_MEMORY. */
 SURROGATE_API surrogate_status surrogate_series_write_mesh(surrogate_series* series, double time_s,
                                                            const surrogate_mesh* mesh,

@@ -1,7 +1,8 @@
 /* needs: surrogate_petsc */
 #include <petscdmda.h>
 #include <surrogate/surrogate_petsc.h>
-PetscErrorCode solve(MPI_Comm comm, Vec state, surrogate_context* context, PetscInt n_lon, PetscInt n_lat) {
+PetscErrorCode solve(MPI_Comm comm, Vec state, surrogate_context* context, PetscInt n_lon,
+                     PetscInt n_lat) {
     DM da;
     surrogate_domain* domain;
     @block@
