@@ -58,6 +58,13 @@ typedef struct surrogate_trainer_options surrogate_trainer_options;
  *                                           differences on the structured grid of set_grid_shape;
  *                                           Darcy's official loss (page
  *                                           reference/training-configuration.md)
+ *                    l1                     of outputs divided by their scale (set_scale): weighted
+ *                                           mean of the absolute error over points, mean over
+ *                                           outputs
+ *                    huber                  as l1, with half of the squared error up to huber_delta
+ *                                           and huber_delta (|error| - huber_delta / 2) beyond
+ *                    custom                 the caller's own: see surrogate_trainer_forward
+ *   huber_delta      > 0, in units of the scale; default 1
  *   gradient_weight  >= 0; default 0.1
  *   optimizer        adamw (default), adam: adds weight_decay to the gradient
  *   learning_rate    > 0; default 1e-3
@@ -139,6 +146,24 @@ SURROGATE_API surrogate_status surrogate_trainer_bind_target_block(surrogate_tra
                                                                    const char* unit,
                                                                    const surrogate_block* block);
 
+/* Binds the derivatives of the caller's own loss with respect to an output, for loss=custom. Local.
+ * Every surrogate_trainer_backward reads the array.
+ *   unit   of the output: the derivatives are in units of the loss per this unit; NULL: that of the
+ *          card
+ *   array  shape and order as in surrogate_plan_bind_output
+ * Errors: those of surrogate_plan_bind_input; INVALID_ARGUMENT (another loss). Since 0.2 */
+SURROGATE_API surrogate_status surrogate_trainer_bind_gradient(surrogate_trainer* trainer,
+                                                               const char* name, const char* unit,
+                                                               const surrogate_array* array);
+
+/* Binds the derivatives with respect to an output in a block of a larger array, see
+ * surrogate_trainer_bind_gradient. Local. Errors: those of surrogate_plan_bind_input_block;
+ * INVALID_ARGUMENT (another loss). Since 0.2 */
+SURROGATE_API surrogate_status surrogate_trainer_bind_gradient_block(surrogate_trainer* trainer,
+                                                                     const char* name,
+                                                                     const char* unit,
+                                                                     const surrogate_block* block);
+
 /* Sets the weights of points in losses and errors, such as areas or volumes. Local.
  *   weights  [n_local, 1] of the output domain, >= 0, copied; NULL: all equal
  * Errors: SHAPE, NOT_FINITE, INVALID_ARGUMENT (negative). */
@@ -163,6 +188,30 @@ SURROGATE_API surrogate_status surrogate_trainer_set_grid_shape(surrogate_traine
  * of a target that is zero everywhere), and those of surrogate_plan_run. */
 SURROGATE_API surrogate_status surrogate_trainer_accumulate(surrogate_trainer* trainer,
                                                             double* loss);
+
+/* Evaluates the bound inputs for a loss of the caller's own (loss=custom), and writes the
+ * prediction to the outputs bound on the plan, all of which must be bound. Then the caller
+ * computes its loss and the derivatives in the arrays of surrogate_trainer_bind_gradient, and calls
+ * surrogate_trainer_backward; no other call on the plan may come between the two. Collective.
+ *
+ *     surrogate_trainer_forward(trainer);
+ *     loss = my_loss(prediction, derivative);
+ *     surrogate_trainer_backward(trainer, loss);
+ *     surrogate_trainer_apply(trainer, &report);
+ *
+ * If a prediction is not finite although all inputs are, the call succeeds, and
+ * surrogate_trainer_apply treats the step as max_nonfinite_steps says.
+ * Errors: INVALID_ARGUMENT (another loss; inputs or outputs unbound), NOT_FINITE (input), and those
+ * of surrogate_plan_run. Since 0.2 */
+SURROGATE_API surrogate_status surrogate_trainer_forward(surrogate_trainer* trainer);
+
+/* Runs the backward pass of the sample of surrogate_trainer_forward with the bound derivatives, and
+ * adds the gradient to the current step. Collective.
+ *   loss  of the sample, the same on all ranks of the plan; used in reports only
+ * Errors: INVALID_ARGUMENT (another loss; no forward before; derivatives unbound), NOT_FINITE
+ * (derivatives). After an error the derivatives may be corrected and the call repeated. Since
+ * 0.2 */
+SURROGATE_API surrogate_status surrogate_trainer_backward(surrogate_trainer* trainer, double loss);
 
 /* Result of a step. */
 typedef struct surrogate_step_report {
@@ -198,6 +247,14 @@ SURROGATE_API surrogate_status surrogate_trainer_step(surrogate_trainer* trainer
  * Errors: those of surrogate_trainer_accumulate. */
 SURROGATE_API surrogate_status surrogate_trainer_validate(surrogate_trainer* trainer, double* loss,
                                                           double* error);
+
+/* Adds the loss of a sample that the caller has validated with its own loss (loss=custom; evaluate
+ * with surrogate_plan_run) to the current validation. Collective over the plan.
+ *   loss  the same on all ranks of the plan
+ * Errors: INVALID_ARGUMENT (another loss), NO_MEMORY. Since 0.2 */
+SURROGATE_API surrogate_status surrogate_trainer_add_validation_loss(surrogate_trainer* trainer,
+                                                                     double loss);
+
 /* Ends a validation. Collective. Keeps the current weights as SURROGATE_BEST if the mean loss is
  * the smallest so far, and passes it to schedule=plateau.
  *   mean_loss  mean over all samples that surrogate_trainer_validate has seen on all groups since
