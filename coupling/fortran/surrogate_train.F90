@@ -70,6 +70,42 @@ module surrogate_train
             type(c_ptr), value :: block
             integer(c_int) :: found
         end function
+        function c_trainer_bind_gradient(trainer, name, unit, array) &
+            bind(c, name="surrogate_trainer_bind_gradient") result(found)
+            import
+            type(c_ptr), value :: trainer
+            character(kind=c_char), intent(in) :: name(*)
+            type(c_ptr), value :: unit
+            type(c_ptr), value :: array
+            integer(c_int) :: found
+        end function
+        function c_trainer_bind_gradient_block(trainer, name, unit, block) &
+            bind(c, name="surrogate_trainer_bind_gradient_block") result(found)
+            import
+            type(c_ptr), value :: trainer
+            character(kind=c_char), intent(in) :: name(*)
+            type(c_ptr), value :: unit
+            type(c_ptr), value :: block
+            integer(c_int) :: found
+        end function
+        function c_trainer_forward(trainer) bind(c, name="surrogate_trainer_forward") result(found)
+            import
+            type(c_ptr), value :: trainer
+            integer(c_int) :: found
+        end function
+        function c_trainer_backward(trainer, loss) bind(c, name="surrogate_trainer_backward") result(found)
+            import
+            type(c_ptr), value :: trainer
+            real(c_double), value :: loss
+            integer(c_int) :: found
+        end function
+        function c_trainer_add_validation_loss(trainer, loss) &
+            bind(c, name="surrogate_trainer_add_validation_loss") result(found)
+            import
+            type(c_ptr), value :: trainer
+            real(c_double), value :: loss
+            integer(c_int) :: found
+        end function
         function c_trainer_set_point_weights(trainer, weights) &
             bind(c, name="surrogate_trainer_set_point_weights") result(found)
             import
@@ -219,6 +255,8 @@ module surrogate_train
 
     public :: surrogate_trainer_options_create, surrogate_trainer_options_set, surrogate_trainer_options_destroy, &
         surrogate_trainer_create, surrogate_trainer_bind_target, surrogate_trainer_bind_target_block, &
+        surrogate_trainer_bind_gradient, surrogate_trainer_bind_gradient_block, surrogate_trainer_forward, &
+        surrogate_trainer_backward, surrogate_trainer_add_validation_loss, &
         surrogate_trainer_set_point_weights, surrogate_trainer_set_scale, surrogate_trainer_set_grid_shape, &
         surrogate_trainer_accumulate, surrogate_trainer_apply, surrogate_trainer_step, surrogate_trainer_validate, &
         surrogate_trainer_end_validation, surrogate_trainer_reservoir_add, surrogate_trainer_reservoir_step, &
@@ -291,6 +329,52 @@ contains
         integer(c_int) :: found
         found = bind_field(c_trainer_bind_target_block, trainer%handle, name, unit, surrogate_array_of(array))
         call finish(found, "surrogate_trainer_bind_target_block", status)
+    end subroutine
+
+    ! Derivatives of the caller's own loss (loss=custom). array, unit and component_dim as in
+    ! surrogate_plan_bind_output.
+    subroutine surrogate_trainer_bind_gradient(trainer, name, array, unit, component_dim, status)
+        type(surrogate_trainer), intent(in) :: trainer
+        character(len=*), intent(in) :: name
+        BOUND_ARRAY :: array
+        character(len=*), intent(in), optional :: unit
+        integer(c_int), intent(in), optional :: component_dim
+        integer(c_int), intent(out), optional :: status
+        integer(c_int) :: found
+        found = bind_field(c_trainer_bind_gradient_block, trainer%handle, name, unit, surrogate_array_of(array), &
+            component_dim, c_trainer_bind_gradient)
+        call finish(found, "surrogate_trainer_bind_gradient", status)
+    end subroutine
+
+    subroutine surrogate_trainer_bind_gradient_block(trainer, name, array, unit, status)
+        type(surrogate_trainer), intent(in) :: trainer
+        character(len=*), intent(in) :: name
+        BOUND_ARRAY :: array
+        character(len=*), intent(in), optional :: unit
+        integer(c_int), intent(out), optional :: status
+        integer(c_int) :: found
+        found = bind_field(c_trainer_bind_gradient_block, trainer%handle, name, unit, surrogate_array_of(array))
+        call finish(found, "surrogate_trainer_bind_gradient_block", status)
+    end subroutine
+
+    subroutine surrogate_trainer_forward(trainer, status)
+        type(surrogate_trainer), intent(in) :: trainer
+        integer(c_int), intent(out), optional :: status
+        call finish(c_trainer_forward(trainer%handle), "surrogate_trainer_forward", status)
+    end subroutine
+
+    subroutine surrogate_trainer_backward(trainer, loss, status)
+        type(surrogate_trainer), intent(in) :: trainer
+        real(c_double), intent(in) :: loss
+        integer(c_int), intent(out), optional :: status
+        call finish(c_trainer_backward(trainer%handle, loss), "surrogate_trainer_backward", status)
+    end subroutine
+
+    subroutine surrogate_trainer_add_validation_loss(trainer, loss, status)
+        type(surrogate_trainer), intent(in) :: trainer
+        real(c_double), intent(in) :: loss
+        integer(c_int), intent(out), optional :: status
+        call finish(c_trainer_add_validation_loss(trainer%handle, loss), "surrogate_trainer_add_validation_loss", status)
     end subroutine
 
     ! weights: real(4) or real(8), one for each of this rank's points, copied; absent: equal

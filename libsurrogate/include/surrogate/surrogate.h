@@ -76,7 +76,7 @@ enum {
     SURROGATE_LIMIT = 9,            /* a count does not fit the type that must carry it */
     SURROGATE_MPI = 10,             /* an MPI call failed */
     SURROGATE_BROKEN = 11,          /* the context is unusable since an earlier failure of MPI, NCCL
-                                       or the device; the text is that of the failure */
+                                       or the device; the text describes the failure */
     SURROGATE_INTERNAL = 12,        /* a defect of this library */
     SURROGATE_DEVICE = 13,          /* a call of the device's runtime or of NCCL failed */
     SURROGATE_OUT_OF_RANGE = 14,    /* range=error: an input outside the card's range */
@@ -758,9 +758,9 @@ SURROGATE_API surrogate_status surrogate_partition_sphere(const char* kind, int6
 /* ---- plan ------------------------------------------------------------------------------------ */
 
 /* Creates a plan: everything that an evaluation needs, such as orderings, message patterns and
- * workspace. Collective. output NULL: the same domain as input. options NULL: those of the context.
- * Points without coordinates can be used with surrogate_plan_run_network only, for networks without
- * a port of coordinates.
+ * workspace. Collective. output NULL: the same domain as input. options NULL: the options of the
+ * context. Points without coordinates can be used with surrogate_plan_run_network only, for
+ * networks without a port of coordinates.
  * Errors: NOT_SUPPORTED (backend, precision; no device; several clouds), DEVICE, SHAPE (coordinates
  * that the domain does not have), UNKNOWN_NAME, INVALID_ARGUMENT (model, domain of another context;
  * ranks with different models, compared by surrogate_model_hash, or with domains of different

@@ -204,12 +204,12 @@ public:
         : handle_(detail::made<surrogate_model>([&](auto handle) {
               return surrogate_model_load(context.get(), path.c_str(), handle);
           })) {}
-    /// From the bytes of a model file; those of rank 0 count.
+    /// From the bytes of a model file; the bytes of rank 0 count.
     Model(const Context& context, const void* bytes, int64_t n_bytes)
         : handle_(detail::made<surrogate_model>([&](auto handle) {
               return surrogate_model_load_memory(context.get(), bytes, n_bytes, handle);
           })) {}
-    /// From a card and all weights; those of rank 0 count.
+    /// From a card and all weights; rank 0's count.
     Model(const Context& context, const std::string& card,
           const std::vector<surrogate_tensor>& tensors)
         : handle_(detail::made<surrogate_model>([&](auto handle) {

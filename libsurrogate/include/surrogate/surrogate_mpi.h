@@ -55,7 +55,7 @@ SURROGATE_API surrogate_status surrogate_context_create_fint(MPI_Fint comm,
  * `comm`. With MPI_COMM_NULL, or while MPI is not initialized, the plan is of this rank alone and
  * uses no MPI, so that a host without a communicator on one rank needs no branch. The caller
  * destroys the plan. Collective over comm.
- * Errors: those of surrogate_context_create_mpi and surrogate_plan_open. Since 0.1 */
+ * Errors: as surrogate_context_create_mpi and surrogate_plan_open. Since 0.1 */
 SURROGATE_API surrogate_status surrogate_plan_open_mpi(MPI_Comm comm, const char* path,
                                                        const surrogate_points* points,
                                                        const surrogate_options* options,
@@ -76,7 +76,7 @@ SURROGATE_API surrogate_status surrogate_context_comm(const surrogate_context* c
                                                       MPI_Comm* comm);
 
 /* Compares `comm` with the communicator of a context, for adapters that check their arguments.
- * *result is that of MPI_Comm_compare: MPI_CONGRUENT for the communicator that the context was
+ * *result is as from MPI_Comm_compare: MPI_CONGRUENT for the communicator that the context was
  * created from. For a context without MPI it is MPI_CONGRUENT if comm has one rank, else
  * MPI_UNEQUAL. Local. Errors: INVALID_ARGUMENT (NULL, MPI_COMM_NULL), MPI. */
 SURROGATE_API surrogate_status surrogate_context_compare_comm(const surrogate_context* context,

@@ -58,6 +58,13 @@ typedef struct surrogate_trainer_options surrogate_trainer_options;
  *                                           differences on the structured grid of set_grid_shape;
  *                                           Darcy's official loss (page
  *                                           reference/training-configuration.md)
+ *                    l1                     of outputs divided by their scale (set_scale): weighted
+ *                                           mean of the absolute error over points, mean over
+ *                                           outputs
+ *                    huber                  as l1, with half of the squared error up to huber_delta
+ *                                           and huber_delta (|error| - huber_delta / 2) beyond
+ *                    custom                 the caller's own: see surrogate_trainer_forward
+ *   huber_delta      > 0, in units of the scale; default 1
  *   gradient_weight  >= 0; default 0.1
  *   optimizer        adamw (default), adam: adds weight_decay to the gradient
  *   learning_rate    > 0; default 1e-3
@@ -127,17 +134,35 @@ SURROGATE_API surrogate_status surrogate_trainer_create(surrogate_plan* plan,
 
 /* Binds the target of an output: the values that the plan should predict. Local. Shape, unit and
  * order of the array are as in surrogate_plan_bind_output; every step reads it until it is bound
- * again. Inputs are bound on the plan. Errors: those of surrogate_plan_bind_input. */
+ * again. Inputs are bound on the plan. Errors: as surrogate_plan_bind_input. */
 SURROGATE_API surrogate_status surrogate_trainer_bind_target(surrogate_trainer* trainer,
                                                              const char* name, const char* unit,
                                                              const surrogate_array* array);
 
 /* Binds the target of an output in a block of a larger array, see surrogate_trainer_bind_target.
- * Local. Errors: those of surrogate_plan_bind_input_block. */
+ * Local. Errors: as surrogate_plan_bind_input_block. */
 SURROGATE_API surrogate_status surrogate_trainer_bind_target_block(surrogate_trainer* trainer,
                                                                    const char* name,
                                                                    const char* unit,
                                                                    const surrogate_block* block);
+
+/* Binds the derivatives of the caller's own loss with respect to an output, for loss=custom. Local.
+ * Every surrogate_trainer_backward reads the array.
+ *   unit   of the output: the derivatives are in units of the loss per this unit; NULL: the
+ *          unit on the card
+ *   array  shape and order as in surrogate_plan_bind_output
+ * Errors: as surrogate_plan_bind_input; INVALID_ARGUMENT (another loss). Since 0.2 */
+SURROGATE_API surrogate_status surrogate_trainer_bind_gradient(surrogate_trainer* trainer,
+                                                               const char* name, const char* unit,
+                                                               const surrogate_array* array);
+
+/* Binds the derivatives with respect to an output in a block of a larger array, see
+ * surrogate_trainer_bind_gradient. Local. Errors: as surrogate_plan_bind_input_block;
+ * INVALID_ARGUMENT (another loss). Since 0.2 */
+SURROGATE_API surrogate_status surrogate_trainer_bind_gradient_block(surrogate_trainer* trainer,
+                                                                     const char* name,
+                                                                     const char* unit,
+                                                                     const surrogate_block* block);
 
 /* Sets the weights of points in losses and errors, such as areas or volumes. Local.
  *   weights  [n_local, 1] of the output domain, >= 0, copied; NULL: all equal
@@ -160,9 +185,33 @@ SURROGATE_API surrogate_status surrogate_trainer_set_grid_shape(surrogate_traine
  * prediction to the outputs that are bound on the plan; they may be unbound.
  *   loss  of the sample; may be NULL
  * Errors: INVALID_ARGUMENT (inputs or targets unbound), NOT_FINITE (input, target; a relative loss
- * of a target that is zero everywhere), and those of surrogate_plan_run. */
+ * of a target that is zero everywhere), and the errors of surrogate_plan_run. */
 SURROGATE_API surrogate_status surrogate_trainer_accumulate(surrogate_trainer* trainer,
                                                             double* loss);
+
+/* Evaluates the bound inputs for a loss of the caller's own (loss=custom), and writes the
+ * prediction to the outputs bound on the plan, all of which must be bound. Then the caller
+ * computes its loss and the derivatives in the arrays of surrogate_trainer_bind_gradient, and calls
+ * surrogate_trainer_backward; no other call on the plan may come between the two. Collective.
+ *
+ *     surrogate_trainer_forward(trainer);
+ *     loss = my_loss(prediction, derivative);
+ *     surrogate_trainer_backward(trainer, loss);
+ *     surrogate_trainer_apply(trainer, &report);
+ *
+ * If a prediction is not finite although all inputs are, the call succeeds, and
+ * surrogate_trainer_apply treats the step as max_nonfinite_steps says.
+ * Errors: INVALID_ARGUMENT (another loss; inputs or outputs unbound), NOT_FINITE (input), and the
+ * errors of surrogate_plan_run. Since 0.2 */
+SURROGATE_API surrogate_status surrogate_trainer_forward(surrogate_trainer* trainer);
+
+/* Runs the backward pass of the sample of surrogate_trainer_forward with the bound derivatives, and
+ * adds the gradient to the current step. Collective.
+ *   loss  of the sample, the same on all ranks of the plan; used in reports only
+ * Errors: INVALID_ARGUMENT (another loss; no forward before; derivatives unbound), NOT_FINITE
+ * (derivatives). After an error the derivatives may be corrected and the call repeated. Since
+ * 0.2 */
+SURROGATE_API surrogate_status surrogate_trainer_backward(surrogate_trainer* trainer, double loss);
 
 /* Result of a step. */
 typedef struct surrogate_step_report {
@@ -187,7 +236,7 @@ SURROGATE_API surrogate_status surrogate_trainer_apply(surrogate_trainer* traine
 /* Accumulates the bound sample, and makes the optimizer step after every `accumulate` samples
  * (otherwise report->samples is 0). Collective.
  *   report  may be NULL
- * Errors: those of surrogate_trainer_accumulate and surrogate_trainer_apply. */
+ * Errors: as surrogate_trainer_accumulate and surrogate_trainer_apply. */
 SURROGATE_API surrogate_status surrogate_trainer_step(surrogate_trainer* trainer,
                                                       surrogate_step_report* report);
 
@@ -195,9 +244,17 @@ SURROGATE_API surrogate_status surrogate_trainer_step(surrogate_trainer* trainer
  *   loss   may be NULL
  *   error  [n_output of the card] relative L2 error of each output in its unit, with the point
  *          weights if they are set; may be NULL
- * Errors: those of surrogate_trainer_accumulate. */
+ * Errors: as surrogate_trainer_accumulate. */
 SURROGATE_API surrogate_status surrogate_trainer_validate(surrogate_trainer* trainer, double* loss,
                                                           double* error);
+
+/* Adds the loss of a sample that the caller has validated with its own loss (loss=custom; evaluate
+ * with surrogate_plan_run) to the current validation. Collective over the plan.
+ *   loss  the same on all ranks of the plan
+ * Errors: INVALID_ARGUMENT (another loss), NO_MEMORY. Since 0.2 */
+SURROGATE_API surrogate_status surrogate_trainer_add_validation_loss(surrogate_trainer* trainer,
+                                                                     double loss);
+
 /* Ends a validation. Collective. Keeps the current weights as SURROGATE_BEST if the mean loss is
  * the smallest so far, and passes it to schedule=plateau.
  *   mean_loss  mean over all samples that surrogate_trainer_validate has seen on all groups since
@@ -220,8 +277,8 @@ SURROGATE_API surrogate_status surrogate_trainer_reservoir_add(surrogate_trainer
 /* Makes n_steps optimizer steps, each on `accumulate` samples drawn from the reservoir. Collective.
  * The bound arrays are not read.
  *   report  of the last step, with the mean loss of all; may be NULL
- * Errors: INVALID_ARGUMENT (the reservoir is empty), NOT_FINITE (max_nonfinite_steps), and those of
- * surrogate_plan_run. */
+ * Errors: INVALID_ARGUMENT (the reservoir is empty), NOT_FINITE (max_nonfinite_steps), and the
+ * errors of surrogate_plan_run. */
 SURROGATE_API surrogate_status surrogate_trainer_reservoir_step(surrogate_trainer* trainer,
                                                                 int64_t n_steps,
                                                                 surrogate_step_report* report);
@@ -229,20 +286,21 @@ SURROGATE_API surrogate_status surrogate_trainer_reservoir_step(surrogate_traine
 /* ---- ranges ---------------------------------------------------------------------------------- */
 
 /* Extends the ranges (min, max) on the card of the trainer's model to the values in the training
- * samples: of each input field to its smallest and largest value, of each output to those of the
- * targets, over all steps since the trainer was created (including steps before its checkpoint).
- * Collective, with one reduction of two numbers per field. Only this function changes ranges: its
- * caller states that the model is valid there.
+ * samples: of each input field to its smallest and largest value, of each output to the extremes
+ * of the targets, over all steps since the trainer was created (including steps before its
+ * checkpoint). Collective, with one reduction of two numbers per field. Only this function changes
+ * ranges: its caller states that the model is valid there.
  *   - Values of all ranks count as they were bound, without noise. Steps that were skipped or have
  *     failed, samples that stayed in the reservoir, validations, and targets at points of weight 0
  *     do not count.
+ *   - With loss=custom there are no targets, and ranges of outputs stay.
  *   - Ranges that are not on the card are not added; coordinates and pooled statistics stay.
  *   - All plans of the model, of any thread, use the new ranges from their next run on, time loops
  *     from their next step on. surrogate_model_save, _save_model, _input, _output, _describe and
  *     _hash return them. None of these, and no run that was only enqueued (surrogate_plan_wait),
  *     may be in progress during the call.
  *   n_widened  number of fields whose range has changed; may be NULL
- * Errors: those of a reduction; the ranges are unchanged then. Since 0.1 */
+ * Errors: as for a reduction; the ranges are unchanged then. Since 0.1 */
 SURROGATE_API surrogate_status surrogate_trainer_widen_ranges(surrogate_trainer* trainer,
                                                               int32_t* n_widened);
 
@@ -311,7 +369,7 @@ SURROGATE_API surrogate_status surrogate_model_initialize(surrogate_context* con
  * output to its input, such as an emulator of short steps, trains faster if it starts near "no
  * change": 0.05, for instance.
  *   output_scale  > 0
- * Errors: those of surrogate_model_initialize; INVALID_ARGUMENT (output_scale), NOT_SUPPORTED (a
+ * Errors: as surrogate_model_initialize; INVALID_ARGUMENT (output_scale), NOT_SUPPORTED (a
  * network without such a layer). Since 0.1 */
 SURROGATE_API surrogate_status surrogate_model_initialize_scaled(surrogate_context* context,
                                                                  const char* card, int64_t seed,

@@ -64,6 +64,14 @@ public:
                      const char* unit = nullptr) {
         check(surrogate_trainer_bind_target_block(get(), name.c_str(), unit, &block));
     }
+    void bind_gradient(const std::string& name, const surrogate_array& array,
+                       const char* unit = nullptr) {
+        check(surrogate_trainer_bind_gradient(get(), name.c_str(), unit, &array));
+    }
+    void bind_gradient(const std::string& name, const surrogate_block& block,
+                       const char* unit = nullptr) {
+        check(surrogate_trainer_bind_gradient_block(get(), name.c_str(), unit, &block));
+    }
     void set_point_weights(const surrogate_array& weights) {
         check(surrogate_trainer_set_point_weights(get(), &weights));
     }
@@ -80,6 +88,8 @@ public:
         check(surrogate_trainer_accumulate(get(), &loss));
         return loss;
     }
+    void forward() { check(surrogate_trainer_forward(get())); }
+    void backward(double loss) { check(surrogate_trainer_backward(get(), loss)); }
     surrogate_step_report apply() { return report(surrogate_trainer_apply); }
     surrogate_step_report step() { return report(surrogate_trainer_step); }
 
@@ -92,6 +102,9 @@ public:
         Validation found{0, std::vector<double>(static_cast<std::size_t>(n_output))};
         check(surrogate_trainer_validate(get(), &found.loss, found.error.data()));
         return found;
+    }
+    void add_validation_loss(double loss) {
+        check(surrogate_trainer_add_validation_loss(get(), loss));
     }
     struct ValidationSummary {
         double mean_loss = 0;
@@ -117,7 +130,7 @@ public:
         return found;
     }
 
-    /// The card's ranges grow to what was learnt from. Returns how many have.
+    /// Extends the ranges of the card to the trained samples. Returns how many ranges changed.
     int32_t widen_ranges() {
         int32_t n = 0;
         check(surrogate_trainer_widen_ranges(get(), &n));

@@ -85,6 +85,29 @@ surrogate_status surrogate_trainer_bind_target_block(surrogate_trainer* trainer,
     return with(trainer, [&](Trainer& own) { own.bind_target(name, unit, block); });
 }
 
+surrogate_status surrogate_trainer_bind_gradient(surrogate_trainer* trainer, const char* name,
+                                                 const char* unit, const surrogate_array* array) {
+    return with(trainer, [&](Trainer& own) { own.bind_gradient(name, unit, array); });
+}
+
+surrogate_status surrogate_trainer_bind_gradient_block(surrogate_trainer* trainer, const char* name,
+                                                       const char* unit,
+                                                       const surrogate_block* block) {
+    return with(trainer, [&](Trainer& own) { own.bind_gradient(name, unit, block); });
+}
+
+surrogate_status surrogate_trainer_forward(surrogate_trainer* trainer) {
+    return with(trainer, [&](Trainer& own) { own.forward(); });
+}
+
+surrogate_status surrogate_trainer_backward(surrogate_trainer* trainer, double loss) {
+    return with(trainer, [&](Trainer& own) { own.backward(loss); });
+}
+
+surrogate_status surrogate_trainer_add_validation_loss(surrogate_trainer* trainer, double loss) {
+    return with(trainer, [&](Trainer& own) { own.add_validation_loss(loss); });
+}
+
 surrogate_status surrogate_trainer_set_point_weights(surrogate_trainer* trainer,
                                                      const surrogate_array* weights) {
     return with(trainer, [&](Trainer& own) { own.set_point_weights(weights); });

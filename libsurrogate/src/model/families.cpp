@@ -22,40 +22,39 @@ struct Family {
     std::vector<TensorSpec> (*required)(const Card& card, int64_t n_found);
     std::unique_ptr<Network> (*make)(const ModelFile& file,
                                      const std::shared_ptr<const MasterWeights>& weights);
-    /// Null: not known.
-    InitialValues (*initial)(const Card& card, const TensorSpec& tensor) = nullptr;
-    bool (*is_of_output)(const Card& card, const TensorSpec& tensor) = nullptr;
+    InitialValues (*initial)(const Card& card, const Layout& layout, size_t i, uint64_t seed);
+    bool (*is_of_output)(const Card& card, const TensorSpec& tensor);
 };
 
 std::span<const Family> families() {
     static const Family table[] = {
-        {"bsa", bsa::required_tensors, bsa::make_network},
-        {"erwin", bsa::erwin::required_tensors, bsa::erwin::make_network},
+        {"bsa", bsa::required_tensors, bsa::make_network, bsa::initial_values, bsa::is_of_output},
+        {"erwin", bsa::erwin::required_tensors, bsa::erwin::make_network,
+         bsa::erwin::initial_values, bsa::erwin::is_of_output},
         {"flare", flare::required_tensors, flare::make_network, flare::initial_values,
          flare::is_of_output},
-        {"hept", hept::required_tensors, hept::make_network},
-        {"sequoia", sequoia::required_tensors, sequoia::make_network},
+        {"hept", hept::required_tensors, hept::make_network, hept::initial_values,
+         hept::is_of_output},
+        {"sequoia", sequoia::required_tensors, sequoia::make_network, sequoia::initial_values,
+         sequoia::is_of_output},
         {"sphere", sphere::required_tensors, sphere::make_network, sphere::initial_values,
          sphere::is_of_output},
     };
     return table;
 }
 
-/// Returns the names of families, in the order of the table, where `is_listed(family)` is true.
-template <class IsListed>
-std::string list_families(const IsListed& is_listed) {
+/// Returns the names of all families, in the order of the table.
+std::string list_families() {
     std::string list;
-    for (const Family& family : families())
-        if (is_listed(family)) list += (list.empty() ? "" : ", ") + family.name;
+    for (const Family& family : families()) list += (list.empty() ? "" : ", ") + family.name;
     return list;
 }
 
 const Family& find_family(const std::string& name) {
     for (const Family& family : families())
         if (family.name == name) return family;
-    throw Error(Status::not_supported,
-                "unknown model family '" + printable(name) +
-                    "', expected one of: " + list_families([](const Family&) { return true; }));
+    throw Error(Status::not_supported, "unknown model family '" + printable(name) +
+                                           "', expected one of: " + list_families());
 }
 
 }  // namespace
@@ -64,22 +63,11 @@ std::vector<TensorSpec> required_tensors(const Card& card, int64_t n_found) {
     return find_family(card.family).required(card, n_found);
 }
 
-void require_initial_values(const Card& card) {
-    if (find_family(card.family).initial != nullptr) return;
-    throw Error(Status::not_supported,
-                "there are no initial weights for family '" + printable(card.family) +
-                    "', expected one of: " +
-                    list_families([](const Family& family) { return family.initial != nullptr; }) +
-                    "; start from a model file, as how-to/export-from-pytorch.md says");
-}
-
-InitialValues initial_values(const Card& card, const TensorSpec& tensor) {
-    require_initial_values(card);
-    return find_family(card.family).initial(card, tensor);
+InitialValues initial_values(const Card& card, const Layout& layout, size_t i, uint64_t seed) {
+    return find_family(card.family).initial(card, layout, i, seed);
 }
 
 bool is_of_output(const Card& card, const TensorSpec& tensor) {
-    require_initial_values(card);
     return find_family(card.family).is_of_output(card, tensor);
 }
 

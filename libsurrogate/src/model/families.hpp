@@ -15,16 +15,14 @@
 /// The table of model families, and what it answers for the family that a card names.
 namespace surrogate::impl {
 
-/// Returns the distribution from which the official code of the family draws a tensor. Throws
-/// not_supported (family, network).
-InitialValues initial_values(const Card& card, const TensorSpec& tensor);
+/// Returns the distribution from which the official code of the family draws tensor `i` of the
+/// layout that required_tensors() returns for the card. Values of kind table are drawn from the
+/// seed. Throws bad_file, not_supported.
+InitialValues initial_values(const Card& card, const Layout& layout, size_t i, uint64_t seed);
 
-/// Returns whether a tensor belongs to the layer that gives the outputs. Throws not_supported
-/// (family).
+/// Returns whether a tensor belongs to the layer that returns the outputs. Throws bad_file,
+/// not_supported.
 bool is_of_output(const Card& card, const TensorSpec& tensor);
-
-/// Throws not_supported, with the families that have them, for a family without initial weights.
-void require_initial_values(const Card& card);
 
 /// Returns names and shapes of all weights that a card requires. Throws bad_file (hyperparameters),
 /// not_supported (family). n_found: number of tensors in the file; a card that requires far more is

@@ -32,6 +32,7 @@ private:
 
 std::vector<float> drawn(const TensorSpec& spec, const InitialValues& values, double scale,
                          const Random& random) {
+    if (values.kind == InitialValues::Kind::table) return values.table;
     int64_t n = 1;
     for (const int64_t extent : spec.shape) n *= extent;
     std::vector<float> numbers(static_cast<size_t>(n));
@@ -65,16 +66,15 @@ std::unique_ptr<File> InitialSource::open() const {
     // As many tensors as any file may have: there is none to compare with.
     constexpr int64_t most_tensors = 100'000;
     const Card card = parse_card(card_);
-    require_initial_values(card);
     std::vector<TensorSpec> specs = required_tensors(card, most_tensors);
     std::erase_if(specs, [](const TensorSpec& spec) { return spec.is_optional; });
     require_scale(output_scale_, card, specs);
     std::vector<std::vector<float>> memory;
     for (size_t i = 0; i < specs.size(); ++i) {
         const bool is_scaled = output_scale_ != 1 && is_of_output(card, specs[i]);
-        memory.push_back(drawn(specs[i], initial_values(card, specs[i]),
-                               is_scaled ? output_scale_ : 1,
-                               Random(static_cast<uint64_t>(seed_), i)));
+        const auto seed = static_cast<uint64_t>(seed_);
+        memory.push_back(drawn(specs[i], initial_values(card, specs, i, seed),
+                               is_scaled ? output_scale_ : 1, Random(seed, i)));
     }
     auto file = std::make_unique<OwnedFile>(std::move(memory));
     std::vector<surrogate_tensor> tensors;

@@ -41,6 +41,7 @@ Loss::Loss(const Recipe& recipe, std::span<const FieldCard> outputs, const kerne
 template <class Use>
 void Loss::for_each_term(const Sample& sample, int64_t number, const Use& use) const {
     const int64_t first = number * chunk, end = std::min(sample.n_point, first + chunk);
+    const bool has_rho = is(LossKind::l1) || is(LossKind::huber);
     for (size_t o = 0; o < n_output_; ++o) {
         const int64_t begin = static_cast<int64_t>(o) * sample.n_point;
         const double* const p = sample.prediction + begin;
@@ -50,10 +51,24 @@ void Loss::for_each_term(const Sample& sample, int64_t number, const Use& use) c
             use(o, w * (e * e));
             use(targets() + o, w * (t[i] * t[i]));
             if (is(LossKind::mse)) use(plain() + o, e * e);
+            if (has_rho) use(plain() + o, w * rho(e / scales_[o]));
         }
     }
-    for (int64_t i = first; i < end && is(LossKind::weighted_mse); ++i)
+    for (int64_t i = first; i < end && has_weighted_mean(); ++i)
         use(weights(), sample.weight_of(i));
+}
+
+/// Returns the function of an error, in units of the scale, whose mean is loss l1 or huber.
+double Loss::rho(double x) const {
+    const double size = std::abs(x), delta = recipe_.huber_delta;
+    if (is(LossKind::l1)) return size;
+    return size <= delta ? x * x / 2 : delta * (size - delta / 2);
+}
+
+/// Returns the derivative of rho; 0 for l1 at x = 0, as PyTorch.
+double Loss::rho_derivative(double x) const {
+    if (is(LossKind::l1)) return x > 0 ? 1 : x < 0 ? -1 : 0;
+    return std::clamp(x, -recipe_.huber_delta, recipe_.huber_delta);
 }
 
 /// Largest terms of each sum of this rank, and its outcome if one is not finite.
@@ -138,7 +153,11 @@ double Loss::value() const {
             if (n_global_ > 0) return sum / (static_cast<double>(n_global_) * n_output);
             throw Error(Status::not_finite, "the sample has no points, and no mean over them");
         case LossKind::weighted_mse:
-            for (size_t o = 0; o < n_output_; ++o) sum += sums_[o] / (scales_[o] * scales_[o]);
+        case LossKind::l1:
+        case LossKind::huber:
+            for (size_t o = 0; o < n_output_; ++o)
+                sum += is(LossKind::weighted_mse) ? sums_[o] / (scales_[o] * scales_[o])
+                                                  : sums_[plain() + o];
             if (sums_[weights()] > 0) return sum / sums_[weights()] / n_output;
             throw Error(Status::not_finite, "the weights of all points of the sample are zero");
         default: break;
@@ -164,6 +183,7 @@ void Loss::gradient(const Sample& sample, double* to) const {
     const double relative = inverse(std::sqrt(over_outputs(0)), std::sqrt(over_outputs(targets())));
     const auto n_output = static_cast<double>(n_output_);
     const bool is_weighted = !is(LossKind::mse);
+    const bool has_rho = is(LossKind::l1) || is(LossKind::huber);
     std::fill_n(to, static_cast<int64_t>(n_output_) * sample.n_point, 0.0);
     if (lattice_) {
         const auto factor = [&](size_t s) {
@@ -178,13 +198,15 @@ void Loss::gradient(const Sample& sample, double* to) const {
             factor = 2 / (stds_[o] * stds_[o]) / (static_cast<double>(n_global_) * n_output);
         if (is(LossKind::weighted_mse))
             factor = 2 / (scales_[o] * scales_[o]) / sums_[weights()] / n_output;
+        if (has_rho) factor = 1 / scales_[o] / sums_[weights()] / n_output;
         const int64_t first = static_cast<int64_t>(o) * sample.n_point;
         queue_.parallel_for(n_chunk(sample), [&](int64_t number, int) {
             const int64_t end = std::min(sample.n_point, (number + 1) * chunk);
             for (int64_t i = number * chunk; i < end; ++i) {
                 const double e = sample.prediction[first + i] - sample.target[first + i];
                 const double w = is_weighted ? sample.weight_of(i) : 1;
-                to[first + i] = (to[first + i] + factor * (w * e)) * stds_[o];
+                const double derivative = has_rho ? rho_derivative(e / scales_[o]) : e;
+                to[first + i] = (to[first + i] + factor * (w * derivative)) * stds_[o];
             }
         });
     }

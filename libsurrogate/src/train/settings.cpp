@@ -51,7 +51,9 @@ Key whole(const char* name, const char* value, double least) {
 
 const std::vector<Key>& keys() {
     static const std::vector<Key> table = {
-        word("loss", {"relative_l2", "mse", "weighted_mse", "gradient_l2"}),
+        word("loss",
+             {"relative_l2", "mse", "weighted_mse", "gradient_l2", "l1", "huber", "custom"}),
+        positive("huber_delta", "1"),
         not_negative("gradient_weight", "0.1"),
         word("optimizer", {"adamw", "adam"}),
         positive("learning_rate", "1e-3"),
@@ -233,6 +235,7 @@ Recipe TrainingSettings::recipe() const {
     Recipe recipe;
     recipe.loss = values.kind<LossKind>("loss");
     recipe.gradient_weight = values.number("gradient_weight");
+    recipe.huber_delta = values.number("huber_delta");
     recipe.adds_decay_to_gradient = values.is("optimizer", "adam");
     recipe.learning_rate = values.number("learning_rate");
     recipe.weight_decay = values.number("weight_decay");
@@ -257,6 +260,11 @@ Recipe TrainingSettings::recipe() const {
     recipe.reservoir = values.count("reservoir");
     recipe.seed = values.count("seed");
     require_schedule(recipe);
+    if (recipe.loss == LossKind::custom && recipe.reservoir > 0) {
+        contradict(
+            "reservoir is set, but steps on stored samples need a loss that the trainer computes; "
+            "remove 'reservoir' or choose another loss than 'custom'");
+    }
     return recipe;
 }
 

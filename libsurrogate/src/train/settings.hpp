@@ -8,13 +8,14 @@
 
 namespace surrogate::impl {
 
-enum class LossKind { relative_l2, mse, weighted_mse, gradient_l2 };
+/// In the order of the values of the setting `loss`.
+enum class LossKind { relative_l2, mse, weighted_mse, gradient_l2, l1, huber, custom };
 enum class ScheduleKind { constant, one_cycle, cosine, plateau };
 
 /// Values of a training's settings. The comments of surrogate_train.h say what they mean.
 struct Recipe {
     LossKind loss = LossKind::relative_l2;
-    double gradient_weight = 0.1;
+    double gradient_weight = 0.1, huber_delta = 1;
     bool adds_decay_to_gradient = false;  ///< optimizer=adam
     double learning_rate = 1e-3, weight_decay = 1e-5;
     bool decays_all = false;

@@ -60,6 +60,8 @@ Trainer::Trainer(Plan& plan, std::shared_ptr<Context> shared,
         loss_.emplace(recipe_, model_->card().outputs, plan_.queue());
         targets_.resize(n_output());
         target_rows_.resize(n_output(), -1);
+        caller_gradients_.resize(n_output());
+        caller_gradient_rows_.resize(n_output(), -1);
         seen_ = SeenRanges(n_input() + n_output());
         losses_.reserve(static_cast<size_t>(std::min<int64_t>(recipe_.accumulate, 4096)));
         // Groups keep different samples, and choose them by numbers of their own.
@@ -124,6 +126,25 @@ void Trainer::bind_target(const char* name, const char* unit, const surrogate_bl
 void Trainer::bind(const Plan::Target& target) {
     targets_[target.output] = target.column;
     target_rows_[target.output] = n_point();
+}
+
+void Trainer::bind_gradient(const char* name, const char* unit, const surrogate_array* array) {
+    require_custom_loss();
+    for (const Plan::Target& target : plan_.targets_of(name, unit, array)) bind_gradient(target);
+}
+
+void Trainer::bind_gradient(const char* name, const char* unit, const surrogate_block* block) {
+    require_custom_loss();
+    bind_gradient(plan_.target_of(name, unit, block));
+}
+
+/// Binds derivatives with respect to an output in its unit, which are not normalized.
+void Trainer::bind_gradient(const Plan::Target& target) {
+    Column column = target.column;
+    column.mean = 0;
+    column.std = 1;
+    caller_gradients_[target.output] = column;
+    caller_gradient_rows_[target.output] = n_point();
 }
 
 void Trainer::set_point_weights(const surrogate_array* weights) {

@@ -38,6 +38,8 @@ public:
     // Local.
     void bind_target(const char* name, const char* unit, const surrogate_array* array);
     void bind_target(const char* name, const char* unit, const surrogate_block* block);
+    void bind_gradient(const char* name, const char* unit, const surrogate_array* array);
+    void bind_gradient(const char* name, const char* unit, const surrogate_block* block);
     void set_point_weights(const surrogate_array* weights);
     void set_scale(const char* output, double scale);
     void set_lattice(int64_t n_x, int64_t n_y);
@@ -48,6 +50,8 @@ public:
     // Collective over the context data_parallel, with the same outcome on all its ranks. What fails
     // leaves everything as it was, the samples of the step under way included.
     double accumulate();
+    void forward();
+    void backward(double loss);
     surrogate_step_report apply();
     surrogate_step_report step();
     double end_validation(bool& is_best);
@@ -60,6 +64,7 @@ public:
 
     /// Collective over the plan's context, with the same outcome on all its ranks.
     double validate(double* error);
+    void add_validation_loss(double loss);
 
 private:
     /// Source of a sample: the bound arrays, or a slot of the reservoir.
@@ -80,12 +85,19 @@ private:
     Source bound() const { return {plan_.inputs(), targets_, true}; }
 
     void bind(const Plan::Target& target);
+    void bind_gradient(const Plan::Target& target);
     void find_groups();
     void require_same_model() const;
     std::span<const double> weights_of(int32_t which);
     void follow_lattice();
     void make_room();
+    void require_own_loss() const;
+    void require_custom_loss() const;
+    void require_bound_outputs() const;
     void require_targets() const;
+    void require_gradients() const;
+    void take_gradients();
+    SampleOutcome find_outcome(SampleOutcome own);
     void take_targets(std::span<const Column> targets);
     void give_predictions() const;
     Sample sample() const;
@@ -94,6 +106,7 @@ private:
     bool is_last_sample() const { return std::ssize(losses_) + 1 >= recipe_.accumulate; }
     double accumulate(const Source& source, bool is_last);
     void go_back(SampleOutcome outcome, bool is_last);
+    void add_loss(double loss, const Traffic& before);
     double mean(std::span<const double> losses, int64_t& n) const;
     surrogate_step_report skip(surrogate_step_report report);
     void note_ranges(const Source& source);
@@ -133,8 +146,11 @@ private:
     int64_t n_x_ = 0, n_y_ = 0;
     int64_t lattice_revision_ = -1;  // revision of the domain for which lattice_ was set up
 
-    std::vector<Column> targets_;                                // (n_output), no data: not bound
-    std::vector<int64_t> target_rows_;                           // (n_output), -1: not bound
+    std::vector<Column> targets_;                // (n_output), no data: not bound
+    std::vector<int64_t> target_rows_;           // (n_output), -1: not bound
+    std::vector<Column> caller_gradients_;       // (n_output); loss=custom
+    std::vector<int64_t> caller_gradient_rows_;  // (n_output), -1: not bound
+    std::optional<SampleOutcome> evaluated_;     // of forward(), until backward(); loss=custom
     kernels::Buffer<double> prediction_, target_, gradient_;     // (n_output, n_point)
     std::vector<Column> prediction_columns_, gradient_columns_;  // of these
     int64_t n_room_ = -1;                                        // points they have room for

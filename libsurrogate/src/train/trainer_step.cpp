@@ -73,6 +73,67 @@ void Trainer::require_targets() const {
                                    std::to_string(n_point()) + "; give them again");
 }
 
+/// Throws unless the trainer computes the loss.
+void Trainer::require_own_loss() const {
+    if (recipe_.loss != LossKind::custom) return;
+    throw Error(Status::invalid_argument,
+                "the trainer has loss=custom, and does not compute losses; call "
+                "surrogate_trainer_forward and surrogate_trainer_backward, or for validations "
+                "surrogate_trainer_add_validation_loss");
+}
+
+/// Throws unless the caller computes the loss.
+void Trainer::require_custom_loss() const {
+    if (recipe_.loss == LossKind::custom) return;
+    throw Error(Status::invalid_argument,
+                "loss is '" + settings_.all().at("loss") +
+                    "', expected 'custom' for a loss that the caller computes; set loss=custom");
+}
+
+/// Throws unless the caller can read the predictions.
+void Trainer::require_bound_outputs() const {
+    for (size_t o = 0; o < n_output(); ++o) {
+        if (plan_.bound_output(o).data || n_point() == 0) continue;
+        throw Error(Status::invalid_argument, "output '" + model_->card().outputs[o].name +
+                                                  "' is not bound, required by loss=custom; call "
+                                                  "surrogate_plan_bind_output first");
+    }
+}
+
+void Trainer::require_gradients() const {
+    for (size_t o = 0; o < n_output(); ++o) {
+        const int64_t n_row = caller_gradient_rows_[o];
+        const bool is_bound = n_row >= 0 && (caller_gradients_[o].data || n_row == 0);
+        if (is_bound && n_row == n_point()) continue;
+        const std::string what =
+            "gradient with respect to output '" + model_->card().outputs[o].name + "'";
+        if (!is_bound) {
+            throw Error(Status::invalid_argument,
+                        what + " is not bound; call surrogate_trainer_bind_gradient first");
+        }
+        throw Error(Status::shape, what + " is bound to an array of " + std::to_string(n_row) +
+                                       " points, but the points have moved and the domain has " +
+                                       std::to_string(n_point()) + "; bind it again");
+    }
+}
+
+/// Reads the caller's derivatives, and scales them to derivatives with respect to the output of the
+/// network. Throws not_finite.
+void Trainer::take_gradients() {
+    for (size_t o = 0; o < n_output(); ++o) {
+        const FieldCard& field = model_->card().outputs[o];
+        double* const to = gradient_.data() + static_cast<int64_t>(o) * n_point();
+        const BadValue bad = gather(std::span(caller_gradients_).subspan(o, 1), 0, n_point(), to, 1,
+                                    n_point(), &outside_);
+        if (bad.column >= 0) {
+            throw Error(Status::not_finite, "gradient with respect to output '" + field.name +
+                                                "' is not finite at " +
+                                                plan_.output()->point_text(bad.point));
+        }
+        for (int64_t i = 0; i < n_point(); ++i) to[i] *= field.std;
+    }
+}
+
 void Trainer::take_targets(std::span<const Column> targets) {
     for (size_t o = 0; o < n_output(); ++o) {
         double* const to = target_.data() + static_cast<int64_t>(o) * n_point();
@@ -118,8 +179,12 @@ SampleOutcome Trainer::measure(const Source& source, bool is_learnt) {
     try {
         make_room();
         if (source.is_bound) plan_.require_inputs();
-        if (source.is_bound) require_targets();
-        take_targets(source.targets);
+        if (recipe_.loss == LossKind::custom) {
+            require_bound_outputs();
+        } else {
+            if (source.is_bound) require_targets();
+            take_targets(source.targets);
+        }
         losses_.reserve(losses_.size() + 1);
         validation_.reserve(validation_.size() + 1);
         if (is_noisy) inputs = noise_.on(plan_, inputs, sample_number());
@@ -138,15 +203,65 @@ SampleOutcome Trainer::measure(const Source& source, bool is_learnt) {
     const SampleOutcome own = problem      ? SampleOutcome::failed
                               : !is_finite ? SampleOutcome::not_finite
                                            : SampleOutcome::good;
-    const SampleOutcome outcome = loss_->measure(comm(), sample(), plan_.output()->n_global(), own);
+    const SampleOutcome outcome = find_outcome(own);
     if (problem) std::rethrow_exception(problem);
     if (outcome != SampleOutcome::failed) return outcome;
     throw EchoedError(Status::not_finite,
                       "another rank could not use its share of the sample (it has its own error)");
 }
 
+/// Returns the worst outcome of all ranks, and computes the sums of the loss if it is `good`.
+/// Collective over the group, without agreement. own: outcome of this rank.
+SampleOutcome Trainer::find_outcome(SampleOutcome own) {
+    if (recipe_.loss != LossKind::custom)
+        return loss_->measure(comm(), sample(), plan_.output()->n_global(), own);
+    double worst[] = {static_cast<double>(own)};
+    comm().all_reduce_max(std::span(worst));
+    return static_cast<SampleOutcome>(static_cast<int>(worst[0]));
+}
+
 double Trainer::accumulate() {
+    require_own_loss();
     return accumulate(bound(), false);
+}
+
+void Trainer::forward() {
+    require_custom_loss();
+    evaluated_.reset();
+    const Traffic before = now();
+    data_parallel().agree([&] { evaluated_ = measure(bound(), true); });
+    const Traffic after = now();
+    step_.bytes += after.bytes - before.bytes;
+    step_.collectives += after.collectives - before.collectives;
+}
+
+void Trainer::backward(double loss) {
+    require_custom_loss();
+    const Traffic before = now();
+    data_parallel().agree([&] {
+        if (!evaluated_) {
+            throw Error(Status::invalid_argument,
+                        "no sample was evaluated; call surrogate_trainer_forward first");
+        }
+        require_gradients();
+        if (*evaluated_ == SampleOutcome::good) take_gradients();
+    });
+    const SampleOutcome outcome = *evaluated_;
+    evaluated_.reset();
+    if (outcome == SampleOutcome::good) {
+        note_ranges(bound());
+        if (!plan_.backward(gradient_columns_, true, *sums_)) sums_->poison();
+    } else {
+        sums_->poison();
+    }
+    add_loss(outcome == SampleOutcome::good ? loss : nan, before);
+}
+
+void Trainer::add_loss(double loss, const Traffic& before) {
+    losses_.push_back(loss);
+    const Traffic after = now();
+    step_.bytes += after.bytes - before.bytes;
+    step_.collectives += after.collectives - before.collectives;
 }
 
 /// is_last: apply() follows immediately, so gradients may be reduced during the backward pass of
@@ -161,10 +276,7 @@ double Trainer::accumulate(const Source& source, bool is_last) {
     });
     if (outcome == SampleOutcome::good) note_ranges(source);
     go_back(outcome, is_last);
-    losses_.push_back(loss);
-    const Traffic after = now();
-    step_.bytes += after.bytes - before.bytes;
-    step_.collectives += after.collectives - before.collectives;
+    add_loss(loss, before);
     return loss;
 }
 
@@ -204,7 +316,7 @@ surrogate_step_report Trainer::apply() {
     if (losses_.empty()) {
         throw Error(Status::invalid_argument,
                     "nothing was accumulated since the last step; call "
-                    "surrogate_trainer_accumulate first");
+                    "surrogate_trainer_accumulate or surrogate_trainer_backward first");
     }
     const Traffic before = now();
     bool is_finite = sums_->reduce(data_parallel());
@@ -251,6 +363,7 @@ surrogate_step_report Trainer::skip(surrogate_step_report report) {
 }
 
 surrogate_step_report Trainer::step() {
+    require_own_loss();
     const bool is_last = is_last_sample();
     const double loss = accumulate(bound(), is_last);
     if (is_last) return apply();
@@ -263,7 +376,14 @@ surrogate_step_report Trainer::step() {
     return report;
 }
 
+void Trainer::add_validation_loss(double loss) {
+    require_custom_loss();
+    comm().agree([&] { validation_.reserve(validation_.size() + 1); });
+    validation_.push_back(loss);
+}
+
 double Trainer::validate(double* error) {
+    require_own_loss();
     double loss = nan;
     SampleOutcome outcome = SampleOutcome::failed;
     comm().agree([&] {

@@ -36,7 +36,7 @@ def context_options():
 
 def training_settings():
     rows = []
-    text = table_of_keys(read("libsurrogate/src/train/settings.cpp"))
+    text = re.sub(r"\(\n? *(\"\w+\"),\s+\{", r"(\1, {", table_of_keys(read("libsurrogate/src/train/settings.cpp")))
     entries = re.findall(r'(?:(\w+)\(|\{)"(\w+)", (.*?)[)}],(?: +//.*)?$', text, re.M)
     header = read("libsurrogate/include/surrogate/surrogate_train.h")
     create = re.search(r"(surrogate_train\w*_create)\(surrogate_train\w+\*\* \w+\)", header)[1]
@@ -107,7 +107,7 @@ lists similar keys. Options of a context are defaults of its plans; options of a
 {context_options()}
 ## Trainers
 
-{paragraph('''Set by `surrogate_training_set`, as a list of pairs in C++, and in the section `[training]` of
+{paragraph('''Set by `surrogate_trainer_options_set`, as a list of pairs in C++, and in the section `[training]` of
 [the configuration of `surrogate train`](training-configuration.md).''')}
 {training_settings()}
 ## Time loops

@@ -16,6 +16,7 @@ program train_test
     type(surrogate_field_info) :: field
     type(surrogate_step_report) :: report
     real(dp), target :: x(2, n_x, n_y), a(0:n_x + 1, 0:n_y + 1), p(n_x, n_y), solved(0:n_x + 1, 0:n_y + 1)
+    real(dp), target :: derivative(0:n_x + 1, 0:n_y + 1)
     real(dp) :: first, later, error(1), mean_loss
     integer(c_int64_t) :: n_kept, value
     integer(c_int32_t) :: n_widened
@@ -97,6 +98,32 @@ program train_test
     call check(status == surrogate_shape, "a lattice of another size")
     call surrogate_trainer_set_scale(trainer, "presure", 1.0_dp, status)
     call check_status(status, surrogate_unknown_name, "pressure")
+
+    ! A loss of the program's own: the mean of the squared errors in Pa^2.
+    call surrogate_trainer_destroy(trainer)
+    call surrogate_trainer_options_destroy(training)
+    call surrogate_trainer_options_create(training)
+    call surrogate_trainer_options_set(training, "loss", "custom")
+    call surrogate_trainer_options_set(training, "learning_rate", "1e-4")
+    call surrogate_trainer_create(trainer, plan, training)
+    call surrogate_trainer_bind_gradient(trainer, "pressure", derivative(1:n_x, 1:n_y), "Pa")
+    call surrogate_trainer_step(trainer, status=status)
+    call check_status(status, surrogate_invalid_argument, "loss=custom")
+    do i = 1, 20
+        call surrogate_trainer_forward(trainer)
+        later = sum((p - solved(1:n_x, 1:n_y))**2) / size(p)
+        derivative(1:n_x, 1:n_y) = 2 * (p - solved(1:n_x, 1:n_y)) / size(p)
+        if (i == 1) first = later
+        call surrogate_trainer_backward(trainer, later)
+        call surrogate_trainer_apply(trainer, report)
+        call check(report%loss == later .and. report%gradient_norm > 0, "the report of a step with the program's loss")
+    end do
+    call check(later < first, "steps lower the program's loss")
+    call surrogate_trainer_add_validation_loss(trainer, later)
+    call surrogate_trainer_end_validation(trainer, mean_loss, is_best)
+    call check(mean_loss == later .and. is_best, "a validation with the program's loss")
+    call surrogate_trainer_bind_gradient_block(trainer, "pressure", derivative(1:n_x, 1:2), status=status)
+    call check(status == surrogate_shape, "derivatives of another size")
 
     call surrogate_context_create(context, options="threads=1")
     call surrogate_model_initialize(fresh, context, 1_c_int64_t, '{"format": 1, "family": "flare", "network": {"in_dim": 3, &

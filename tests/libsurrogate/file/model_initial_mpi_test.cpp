@@ -2,7 +2,11 @@
 // Weights drawn from a seed, and the random numbers that they come from.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <regex>
+#include <set>
+#include <span>
 #include <string>
 #include <surrogate/surrogate_train.hpp>
 #include <tuple>
@@ -66,13 +70,166 @@ protected:
     const Context context_ = mpi_context(world);
 };
 
-TEST_F(Initial, WeightsOfFlareAreThoseOfTheOfficialCode) {
-    const Model model = made(flare_card, 1);
-    expect_spread(model, "in_proj.fcs.0.weight", 0.02);
-    expect_spread(model, "blocks.1.att.latent_q", 0.1);
-    EXPECT_EQ(moments(model, "blocks.0.norm1.weight"), std::pair(1.0, 0.0));
-    EXPECT_EQ(moments(model, "out_proj.0.bias"), std::pair(0.0, 0.0));
-    EXPECT_EQ(moments(model, "blocks.0.att.k_proj.fc1.bias"), std::pair(0.0, 0.0));
+/// Distribution of the official initializer for tensors whose name matches.
+struct Rule {
+    std::string name;  ///< regular expression
+    enum Kind { constant, normal, uniform, linear, ignored } kind;
+    double mean, width;  ///< constant: the value; normal: deviation; uniform: half of the interval
+};
+
+struct Family {
+    std::string label, card;
+    std::vector<Rule> rules;  ///< the first that matches applies; every tensor matches one
+};
+
+/// torch.nn.Linear: uniform between -1 / sqrt(n_in) and 1 / sqrt(n_in), weight and bias.
+Rule linear(const std::string& name) {
+    return {name, Rule::linear, 0, 0};
+}
+Rule norms(const std::string& name) {
+    return {name, Rule::constant, 1, 0};
+}
+Rule zeros(const std::string& name) {
+    return {name, Rule::constant, 0, 0};
+}
+Rule normal(const std::string& name, double deviation, double mean = 0) {
+    return {name, Rule::normal, mean, deviation};
+}
+
+std::string card(const std::string& family, const std::string& network) {
+    return R"({"format": 1, "family": ")" + family + R"(", "network": )" + network + "}";
+}
+
+/// The official initializers: sections "Initialization" of the specifications, and the authors'
+/// constructors.
+std::vector<Family> families() {
+    const std::vector<Rule> flare = {normal(".*latent_q", 0.1), zeros(".*bias"),
+                                     norms(".*(norm|ln|out_proj)[0-9]?(\\.[0-9])?\\.weight"),
+                                     normal(".*", 0.02)};
+    const std::vector<Rule> bsa = {normal(".*sigma_att", 0.01, -1),
+                                   zeros(".*gates"),
+                                   normal("pos_enc.linear.weight", 1),
+                                   linear("(pred_head|pos_enc)\\..*"),
+                                   zeros(".*bias"),
+                                   norms(".*norm[12].weight"),
+                                   normal(".*", 0.02)};
+    const std::vector<Rule> sequoia = {
+        normal("pos_enc.linear.weight", 1), normal(".*(word|position)_embeddings.weight", 0.02),
+        zeros(".*norm[12]?.bias"), norms(".*norm[12]?.weight"), linear(".*")};
+    const std::vector<Rule> hept = {
+        {"regions", Rule::ignored, 0, 0},    normal("(pids_enc.weight|.*alpha)", 1),
+        {".*beta", Rule::uniform, 0.5, 0.5}, zeros(".*norm(s\\.)?[0-9].bias"),
+        norms(".*norm(s\\.)?[0-9].weight"),  linear(".*")};
+    const std::vector<Rule> sequence = {
+        {"pos_emb.pos_scale", Rule::constant, 1 / std::sqrt(64.0), 0},
+        normal(".*latent_q", 0.1),
+        normal("(cls_token|token_emb.*|pos_emb.pe.weight)", 0.02),
+        zeros(".*bias"),
+        norms("(.*norm[12]?|cls_proj.1).weight"),
+        normal(".*", 0.02)};
+    return {
+        {"flare", flare_card, flare},
+        {"flare_ablation",
+         card("flare", R"({"model": "BigFLAREModel", "in_dim": 3, "out_dim": 1, "channel_dim": 64,
+              "num_blocks": 2, "num_latents": 64, "num_latent_blocks": 1})"),
+         flare},
+        {"flare_sequence",
+         card("flare", R"({"model": "ModelWrapper", "task": "text", "vocab_size": 50,
+              "num_labels": 2, "max_length": 128, "pool": "mean", "num_blocks": 1,
+              "channel_dim": 64, "num_heads": 4, "num_latents": 16, "pos_embed": "sin"})"),
+         sequence},
+        {"flare_sequence_cls",
+         card("flare", R"({"model": "ModelWrapper", "task": "listops", "vocab_size": 50,
+              "num_labels": 10, "max_length": 128, "pool": "cls", "num_blocks": 1,
+              "channel_dim": 64, "num_heads": 4, "num_latents": 16, "pos_embed": "abs"})"),
+         sequence},
+        {"bsa", card("bsa", R"({"depth": 2})"), bsa},
+        {"bsa_full", card("bsa", R"({"depth": 2, "attn_type": "full"})"), bsa},
+        {"bsa_ball", card("bsa", R"({"depth": 2, "attn_type": "ball"})"), bsa},
+        {"erwin",
+         card("erwin", "{}"),
+         {normal(".*sigma_att", 0.01, -1), norms(".*running_var"), zeros(".*running_mean"),
+          zeros(".*bias"), norms(".*(norm[12]?|message_fns.[0-9].2|update_fns.[0-9].1).weight"),
+          normal(".*", 0.02)}},
+        {"hept", card("hept", R"({"block_size": 100})"), hept},
+        {"hept_pileup", card("hept", R"({"task": "pileup", "block_size": 100, "padding": "zero"})"),
+         hept},
+        {"sequoia", card("sequoia", "{}"), sequoia},
+        {"sequoia_sequence",
+         card("sequoia", R"({"pos_enc": "tokens", "vocab_size": 100, "max_seq_len": 512,
+              "num_classes": 100})"),
+         sequoia},
+    };
+}
+
+class InitialFamily : public Initial, public testing::WithParamInterface<Family> {};
+INSTANTIATE_TEST_SUITE_P(All, InitialFamily, testing::ValuesIn(families()),
+                         [](const auto& info) { return info.param.label; });
+
+/// Compares mean, deviation and bounds of every tensor with the rule for its name.
+TEST_P(InitialFamily, WeightsAreThoseOfTheOfficialCode) {
+    const Model model = made(GetParam().card.c_str(), 1);
+    const impl::MasterWeights& master = *model.get()->model->weights();
+    int64_t n_in = 0;
+    for (const auto& entry : master.entries()) {
+        const auto rule = std::ranges::find_if(GetParam().rules, [&](const Rule& candidate) {
+            return std::regex_match(entry.name, std::regex(candidate.name));
+        });
+        ASSERT_NE(rule, GetParam().rules.end()) << entry.name;
+        if (entry.shape.size() == 2) n_in = entry.shape[1];  // of the bias that follows, too
+        const auto [mean, deviation] = moments(model, entry.name);
+        const auto n = static_cast<double>(entry.size);
+        const auto values =
+            std::span(master.values())
+                .subspan(static_cast<size_t>(entry.first), static_cast<size_t>(entry.size));
+        const auto [least, most] = std::ranges::minmax(values);
+        if (rule->kind == Rule::ignored) continue;
+        if (rule->kind == Rule::constant) {
+            EXPECT_EQ(least, static_cast<float>(rule->mean)) << entry.name;
+            EXPECT_EQ(most, static_cast<float>(rule->mean)) << entry.name;
+            continue;
+        }
+        if (rule->kind == Rule::normal) {
+            EXPECT_NEAR(mean, rule->mean, 5 * rule->width / std::sqrt(n)) << entry.name;
+            if (n >= 64)
+                EXPECT_NEAR(deviation, rule->width, 5 * rule->width / std::sqrt(2 * n))
+                    << entry.name;
+            continue;
+        }
+        const double half =
+            rule->kind == Rule::linear ? 1 / std::sqrt(static_cast<double>(n_in)) : rule->width;
+        EXPECT_NEAR(mean, rule->mean, 5 * half / std::sqrt(3 * n)) << entry.name;
+        EXPECT_GE(least, rule->mean - half * (1 + 1e-6)) << entry.name;
+        EXPECT_LE(most, rule->mean + half * (1 + 1e-6)) << entry.name;
+        // The largest of n uniform numbers is below 1 - 12 / n with probability exp(-12).
+        EXPECT_GT(most, rule->mean + half * (1 - 24 / n)) << entry.name;
+        EXPECT_LT(least, rule->mean - half * (1 - 24 / n)) << entry.name;
+    }
+}
+
+/// Products of the two numbers of regions are near num_regions, and each is a multiple of 1/3.
+TEST_F(Initial, RegionsOfHeptHaveTheNumberOfTheCard) {
+    const Model model = made(card("hept", R"({"block_size": 100, "num_regions": 60})").c_str(), 1);
+    const impl::MasterWeights& master = *model.get()->model->weights();
+    const auto& regions = *master.find("regions");
+    const int64_t n_hash = regions.shape[0], n_head = regions.shape[2];
+    std::set<float> distinct;
+    for (int64_t c = 0; c < n_hash; ++c) {
+        for (int64_t h = 0; h < n_head; ++h) {
+            const auto value = [&](int64_t axis) {
+                return master
+                    .values()[static_cast<size_t>(regions.first + (c * 2 + axis) * n_head + h)];
+            };
+            for (int64_t axis = 0; axis < 2; ++axis) {
+                EXPECT_EQ(std::round(3 * value(axis)) / 3, value(axis));
+                EXPECT_GE(value(axis), 1);
+            }
+            // Rounding to thirds changes each number by at most 1/6.
+            EXPECT_NEAR(value(0) * value(1), 60, (value(0) + value(1)) / 6 + 1.0 / 36);
+            distinct.insert(value(0));
+        }
+    }
+    EXPECT_GT(distinct.size(), 5u);
 }
 
 TEST_F(Initial, WeightsOfTheSphereAreThoseOfTheOfficialCode) {
@@ -92,14 +249,25 @@ TEST_F(Initial, WeightsOfTheSphereAreThoseOfTheOfficialCode) {
 /// Every tensor is equal to the tensor without a scale, except in the layer that gives the outputs.
 TEST_F(Initial, OutputScaleIsForTheLastLayerAlone) {
     const std::tuple<const char*, const char*, double> cases[] = {
-        {sphere_card, "decoder.conv.weight", 0.05}, {flare_card, "out_proj.1.fc2.weight", 3}};
+        {sphere_card, "decoder.conv.weight", 0.05},
+        {flare_card, "out_proj.1.fc2.weight", 3},
+        {R"({"format": 1, "family": "hept", "network": {"block_size": 100, "num_classes": 3}})",
+         "out_proj.*", 0.1},
+        {R"({"format": 1, "family": "hept", "network": {"block_size": 100}})", "mlp_out.lins.4.*",
+         0.1},
+        {R"({"format": 1, "family": "bsa", "network": {"depth": 1}})", "pred_head.2.*", 0.1},
+        {R"({"format": 1, "family": "sequoia", "network": {"num_layers": 1}})",
+         "seq_classifer.mlpblock.2.*", 0.1}};
     for (const auto& [card, last, scale] : cases) {
         const Model plain = made(card, 1), scaled = made(card, 1, scale);
         const impl::MasterWeights& before = *plain.get()->model->weights();
         const impl::MasterWeights& after = *scaled.get()->model->weights();
-        ASSERT_NE(before.find(last), nullptr);
+        const std::regex is_last(last);
+        EXPECT_TRUE(std::ranges::any_of(before.entries(), [&](const auto& entry) {
+            return std::regex_match(entry.name, is_last);
+        })) << last;
         for (const auto& entry : before.entries()) {
-            const double factor = entry.name == last ? scale : 1;
+            const double factor = std::regex_match(entry.name, is_last) ? scale : 1;
             for (int64_t i = entry.first; i < entry.first + entry.size; ++i) {
                 const auto at = static_cast<size_t>(i);
                 ASSERT_NEAR(after.values()[at], factor * before.values()[at],
@@ -146,7 +314,7 @@ TEST_F(Initial, CardsThatCannotBeDrawnAreRefusedOnAllRanks) {
     const std::pair<const char*, const char*> cases[] = {
         {nullptr, "'card' is NULL"},
         {R"({"format": 1, "family": "flare", "network": {}})", "in_dim"},
-        {R"({"format": 1, "family": "sequoia", "network": {}})", "sequoia"},
+        {R"({"format": 1, "family": "sequoya", "network": {}})", "sequoya"},
     };
     for (const auto& [card, part] : cases) {
         surrogate_model* model = nullptr;

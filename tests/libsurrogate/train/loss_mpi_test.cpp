@@ -2,6 +2,7 @@
 // Losses of samples that are spread over ranks.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <optional>
 #include <string>
@@ -30,6 +31,9 @@ impl::Recipe recipe_of(LossKind kind) {
     recipe.loss = kind;
     return recipe;
 }
+
+constexpr LossKind all_kinds[] = {LossKind::relative_l2, LossKind::mse, LossKind::weighted_mse,
+                                  LossKind::l1, LossKind::huber};
 
 kernels::Queue queue(int n_thread) {
     return {kernels::Backend::simd, kernels::best_vector_level(), n_thread};
@@ -74,7 +78,7 @@ protected:
 TEST_F(Losses, HaveTheSameBitsOnAnyRanksAndThreads) {
     const Rows all(all_rows());
     const auto alone = impl::self_communicator();
-    for (const LossKind kind : {LossKind::relative_l2, LossKind::mse, LossKind::weighted_mse}) {
+    for (const LossKind kind : all_kinds) {
         impl::Loss one(recipe_of(kind), outputs, queue(1));
         ASSERT_EQ(one.measure(*alone, all.sample(true), n, SampleOutcome::good),
                   SampleOutcome::good);
@@ -120,8 +124,54 @@ TEST_F(Losses, AreWhatTheFormulasSay) {
     EXPECT_NEAR(value(LossKind::weighted_mse) / (weighted / weights / 2), 1, 1e-12);
 }
 
+/// Values and derivatives of torch.nn.functional.l1_loss and huber_loss (delta = 0.5), weighted.
+TEST_F(Losses, L1AndHuberAreThoseOfPyTorch) {
+    const Rows all(all_rows());
+    constexpr double delta = 0.5;
+    for (const LossKind kind : {LossKind::l1, LossKind::huber}) {
+        impl::Recipe recipe = recipe_of(kind);
+        recipe.huber_delta = delta;
+        impl::Loss loss(recipe, outputs, queue(2));
+        const double scales[] = {3, outputs[1].std};
+        loss.set_scale(0, scales[0]);
+        ASSERT_EQ(loss.measure(comm, own.sample(true), n, SampleOutcome::good),
+                  SampleOutcome::good);
+        double sum = 0, weights = 0;
+        for (size_t i = 0; i < n; ++i) weights += all.weight[i];
+        const auto error = [&](const Rows& rows, size_t o, size_t i) {
+            const size_t at = o * rows.rows.size() + i;
+            return (rows.prediction[at] - rows.target[at]) / scales[o];
+        };
+        int n_beyond = 0;
+        for (size_t o = 0; o < 2; ++o) {
+            for (size_t i = 0; i < n; ++i) {
+                const double x = std::abs(error(all, o, i));
+                const double rho = x < delta ? x * x / 2 : delta * (x - delta / 2);
+                n_beyond += x > delta ? 1 : 0;
+                sum += all.weight[i] * (kind == LossKind::l1 ? x : rho);
+            }
+        }
+        ASSERT_GT(n_beyond, 100);
+        EXPECT_NEAR(loss.value() / (sum / weights / 2), 1, 1e-12);
+        std::vector<double> g(own.prediction.size());
+        loss.gradient(own.sample(true), g.data());
+        for (size_t o = 0; o < 2; ++o) {
+            for (size_t i = 0; i < own.rows.size(); ++i) {
+                const double x = error(own, o, i);
+                const double slope =
+                    kind == LossKind::l1 ? std::copysign(1.0, x) : std::clamp(x, -delta, delta);
+                const double expected =
+                    own.weight[i] * slope / scales[o] / weights / 2 * outputs[o].std;
+                ASSERT_NEAR(g[o * own.rows.size() + i], expected, 1e-12 * std::abs(expected));
+            }
+        }
+    }
+}
+
 TEST_F(Losses, GradientsAreThoseOfDifferences) {
-    for (const LossKind kind : {LossKind::relative_l2, LossKind::mse, LossKind::weighted_mse}) {
+    // l1 has no derivative where prediction and target agree; its formula is tested above.
+    for (const LossKind kind :
+         {LossKind::relative_l2, LossKind::mse, LossKind::weighted_mse, LossKind::huber}) {
         impl::Loss loss(recipe_of(kind), outputs, queue(2));
         Rows rows = own;
         loss.measure(comm, rows.sample(true), n, SampleOutcome::good);
@@ -149,7 +199,7 @@ TEST_F(Losses, GradientsAreThoseOfDifferences) {
 
 TEST_F(Losses, AgreeingPredictionsHaveNoGradientAndTrapNothing) {
     TrapGuard traps;
-    for (const LossKind kind : {LossKind::relative_l2, LossKind::mse, LossKind::weighted_mse}) {
+    for (const LossKind kind : all_kinds) {
         impl::Loss loss(recipe_of(kind), outputs, queue(1));
         Rows same = own;
         same.prediction = same.target;

@@ -54,6 +54,14 @@ TEST(TrainingSettings, WarmupIsAShareOrSteps) {
     EXPECT_EQ(settings.recipe().warmup, 7);
 }
 
+TEST(TrainingSettings, ReservoirsNeedALossOfTheTrainer) {
+    TrainingSettings settings;
+    settings.set("loss", "custom");
+    EXPECT_EQ(settings.recipe().loss, impl::LossKind::custom);
+    settings.set("reservoir", "3");
+    EXPECT_TRUE(refusal([&] { settings.recipe(); }).says("remove 'reservoir'"));
+}
+
 TEST(TrainingSettings, SchedulesWithAnEndNeedSteps) {
     for (const char* schedule : {"one_cycle", "cosine"}) {
         TrainingSettings settings;

@@ -1,26 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
-// Source: spec of FLARE, section 5.
+// Source: spec of FLARE, sections 5 and 8.3.
+#include <cmath>
+
 #include "libsurrogate/src/model/flare/config.hpp"
 #include "libsurrogate/src/model/flare/network.hpp"
 
 namespace surrogate::impl::flare {
 
-InitialValues initial_values(const Card& card, const TensorSpec& tensor) {
+InitialValues initial_values(const Card& card, const Layout& layout, size_t i, uint64_t) {
     using Kind = InitialValues::Kind;
-    if (parse_config(*card.network).is_sequence()) {
-        throw Error(
-            Status::not_supported,
-            "the library cannot draw weights of FLARE's ModelWrapper; start from a model file");
-    }
+    const TensorSpec& tensor = layout[i];
     if (tensor.name.ends_with("latent_q")) return {Kind::normal, 0, 0.1};
-    if (tensor.shape.size() == 2) return {Kind::normal, 0, 0.02};
-    return {Kind::constant, tensor.name.ends_with(".weight") ? 1.0 : 0.0, 0};  // of norms; biases
+    // The official truncation of the class token, at 100 deviations, has no effect.
+    if (tensor.shape.size() == 2 || tensor.name == "cls_token") return {Kind::normal, 0, 0.02};
+    if (tensor.name == "pos_emb.pos_scale") {
+        const auto width = static_cast<double>(parse_config(*card.network).channel_dim);
+        return {Kind::constant, 1 / std::sqrt(width), 0};
+    }
+    return norm_values(tensor);
 }
 
 bool is_of_output(const Card& card, const TensorSpec& tensor) {
     const Config config = parse_config(*card.network);
-    const std::string last = layer_name(names_of(config.variant).out_proj, config.out_proj,
-                                        config.out_proj.n_layer() - 1);
+    const TensorNames names = names_of(config.variant);
+    if (config.is_sequence() && config.out_proj.n_inner >= 0)
+        return tensor.name.starts_with(std::string(names.out_proj_layers[1]) + ".");
+    if (config.is_sequence()) return tensor.name.starts_with(std::string(names.out_proj) + ".");
+    const std::string last =
+        layer_name(names.out_proj, config.out_proj, config.out_proj.n_layer() - 1);
     return tensor.name.starts_with(last + ".");
 }
 

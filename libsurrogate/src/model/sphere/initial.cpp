@@ -21,14 +21,14 @@ InitialValues of_points(const std::string& name, double n_out, double n_in) {
 
 }  // namespace
 
-InitialValues initial_values(const Card&, const TensorSpec& tensor) {
+InitialValues initial_values(const Card&, const Layout& layout, size_t i, uint64_t) {
+    const TensorSpec& tensor = layout[i];
     const std::string& name = tensor.name;
     const auto extent = [&](size_t axis) { return static_cast<double>(tensor.shape[axis]); };
     if (name.find("position_embeddings") != std::string::npos) return {};
     if (tensor.shape.size() == 4) return of_points(name, extent(0), extent(1));
     if (tensor.shape.size() == 3) return {Kind::normal, 0, 1 / std::sqrt(extent(1) * extent(2))};
-    return {Kind::constant, name.ends_with(".weight") ? 1.0 : 0.0,
-            0};  // of norms; biases, q/k norms
+    return norm_values(tensor);
 }
 
 bool is_of_output(const Card&, const TensorSpec& tensor) {
