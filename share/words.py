@@ -4,7 +4,7 @@
 
     python3 share/words.py [PATH]...           a table of counts by top folder
     python3 share/words.py --list [PATH]...    each place, as path:line: rule: text
-    python3 share/words.py --check FILE        exits with 1 if a folder named in FILE has such a place
+    python3 share/words.py --check [PATH]...   the same; exits with 1 if there is one
 
 Reads comments, string literals and pages of the files that git tracks. Two files in tests/install/vocabulary control it:
 `rules.txt` has one rule per line; `exceptions.txt` has lines `path-prefix: expression` for text that must stay, such as old
@@ -46,10 +46,16 @@ def read_exceptions(name):
             if name.startswith(prefix)]
 
 
-def tracked(paths):
-    names = subprocess.run(["git", "ls-files", "--cached", "--others", "--exclude-standard", *paths], cwd=root, check=True,
-                           capture_output=True, text=True).stdout.split("\n")
-    return [name for name in names if name and (root / name).is_file() and not (root / name).is_symlink()]
+def source_files(paths):
+    """Returns the files below the paths that git does not ignore; without git, those of the project's folders."""
+    try:
+        names = subprocess.run(["git", "ls-files", "--cached", "--others", "--exclude-standard", *paths], cwd=root, check=True,
+                               capture_output=True, text=True).stdout.split("\n")
+    except (OSError, subprocess.CalledProcessError):
+        below = paths or ["libsurrogate", "coupling", "kernels", "examples", "tests", "benchmarks", "share", "README.md"]
+        names = [str(path.relative_to(root)) for start in below for path in sorted({root / start, *(root / start).rglob("*")})
+                 if "__pycache__" not in path.parts]
+    return sorted({name for name in names if name and (root / name).is_file() and not (root / name).is_symlink()})
 
 
 def c_parts(text):
@@ -142,16 +148,13 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("paths", nargs="*")
     parser.add_argument("--list", action="store_true")
-    parser.add_argument("--check", metavar="FILE", help="folders that must have no place, one a line")
+    parser.add_argument("--check", action="store_true", help="exits with 1 if there is any place")
     arguments = parser.parse_args()
-    paths = arguments.paths
-    if arguments.check:
-        lines = pathlib.Path(arguments.check).read_text().splitlines()
-        paths = [line for line in lines if line and not line.startswith("#")]
     rules = read_rules()
+    own_files = ("tests/data/", "tests/install/vocabulary/", "share/words.py")
     counts = collections.Counter()
-    for name in tracked(paths):
-        if name.startswith(("tests/data/", "tests/install/vocabulary/", "share/words.py")):
+    for name in source_files(arguments.paths):
+        if name.startswith(own_files) and name not in arguments.paths:
             continue
         try:
             text = (root / name).read_text()
@@ -163,7 +166,7 @@ def main():
             if arguments.list or arguments.check:
                 print(f"{name}:{line}: {rule}: {shown}")
     if arguments.check:
-        print(f"{sum(counts.values())} places in {', '.join(paths) or 'no folder'}")
+        print(f"{sum(counts.values())} places")
         return 1 if counts else 0
     if not arguments.list:
         for (folder, rule), n in sorted(counts.items()):

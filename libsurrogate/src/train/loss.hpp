@@ -23,8 +23,8 @@ namespace surrogate::impl {
 ///   mse      mean of (e / std)^2 over points and outputs
 ///   weighted_mse  mean over outputs of sum w (e / scale)^2 / sum w
 ///   gradient_l2      relative_l2 and what LatticeLoss adds
-///   l1, huber        mean over outputs of sum w rho(e / scale) / sum w; rho(x) is |x|, or x^2 / 2 up
-///                    to delta and delta (|x| - delta / 2) beyond
+///   l1, huber        mean over outputs of sum w rho(e / scale) / sum w; rho(x) is |x|, or x^2 / 2
+///                    up to delta and delta (|x| - delta / 2) beyond
 ///   custom           none: the caller computes loss and gradient, the functions below do not apply
 class Loss {
 public:
@@ -54,8 +54,8 @@ public:
     int64_t bytes() const;
 
 private:
-    // Sums: w e^2 and w target^2 of each output. If the loss uses them: e^2 or w rho of each output,
-    // and w, then the sums of the structured grid.
+    // Sums: w e^2 and w target^2 of each output. If the loss uses them: e^2 or w rho of each
+    // output, and w, then the sums of the structured grid.
     size_t targets() const { return n_output_; }
     size_t plain() const { return 2 * n_output_; }
     size_t weights() const { return 3 * n_output_; }

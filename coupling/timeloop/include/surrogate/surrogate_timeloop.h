@@ -56,7 +56,8 @@ typedef struct surrogate_timeloop surrogate_timeloop;
 SURROGATE_API surrogate_status surrogate_timeloop_create(surrogate_plan* plan,
                                                          surrogate_timeloop** loop);
 
-/* Returns the plan that the loop was created from; borrowed. Local. */
+/* Returns the plan that the loop was created from; borrowed. Local. Errors:
+ * INVALID_ARGUMENT (NULL). */
 SURROGATE_API surrogate_status surrogate_timeloop_plan(const surrogate_timeloop* loop,
                                                        surrogate_plan** plan);
 
@@ -85,7 +86,7 @@ SURROGATE_API surrogate_status surrogate_timeloop_set(surrogate_timeloop* loop, 
                                                       const char* value);
 
 /* Sets the function that receives the lines of guards, and the report when the loop is destroyed;
- * rank 0 only. NULL (default): no log. Local. */
+ * rank 0 only. NULL (default): no log. Local. Errors: INVALID_ARGUMENT (loop is NULL). */
 SURROGATE_API surrogate_status surrogate_timeloop_set_log(surrogate_timeloop* loop,
                                                           surrogate_log_function log, void* user);
 
@@ -173,7 +174,7 @@ SURROGATE_API surrogate_status surrogate_timeloop_add_source(surrogate_timeloop*
 typedef surrogate_status (*surrogate_fallback_function)(void* user, double time_s, double dt_s);
 
 /* Sets the function that makes the solver's own step; user is passed to it. NULL (default): the
- * step is rejected, and the caller makes it. Local. */
+ * step is rejected, and the caller makes it. Local. Errors: INVALID_ARGUMENT (loop is NULL). */
 SURROGATE_API surrogate_status surrogate_timeloop_set_fallback(surrogate_timeloop* loop,
                                                                surrogate_fallback_function step,
                                                                void* user);
@@ -219,11 +220,13 @@ SURROGATE_API surrogate_status surrogate_timeloop_rollout(surrogate_timeloop* lo
  * INVALID_ARGUMENT (dt_s). */
 SURROGATE_API surrogate_status surrogate_timeloop_advance(surrogate_timeloop* loop, double dt_s);
 
-/* Returns the current time in s and the step number; either may be NULL. Local. */
+/* Returns the current time in s and the step number; either may be NULL. Local. Errors:
+ * INVALID_ARGUMENT (loop is NULL). */
 SURROGATE_API surrogate_status surrogate_timeloop_time(const surrogate_timeloop* loop,
                                                        double* time_s, int64_t* step);
 
-/* Sets time in s and step number; pass the same values on all ranks. Local. */
+/* Sets time in s and step number; pass the same values on all ranks. Local. Errors:
+ * INVALID_ARGUMENT (not finite or negative). */
 SURROGATE_API surrogate_status surrogate_timeloop_set_time(surrogate_timeloop* loop, double time_s,
                                                            int64_t step);
 
@@ -260,7 +263,8 @@ SURROGATE_API surrogate_status surrogate_timeloop_counter(const surrogate_timelo
                                                           const char* key, int64_t* value);
 
 /* Describes the run so far as a table for a log: steps by outcome, and for each guard its policy,
- * the number of steps in which it triggered, and the worst value. Local. */
+ * the number of steps in which it triggered, and the worst value. Local. Errors: INVALID_ARGUMENT
+ * (NULL), SHAPE (n_text). */
 SURROGATE_API surrogate_status surrogate_timeloop_report(const surrogate_timeloop* loop, char* text,
                                                          int64_t* n_text);
 

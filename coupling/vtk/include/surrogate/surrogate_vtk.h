@@ -172,14 +172,15 @@ SURROGATE_API surrogate_status surrogate_series_write_mesh(surrogate_series* ser
                                                            surrogate_piece* piece);
 
 /* Writes this rank's piece of one step on a block of a uniform grid, as
- * surrogate_series_write_mesh. */
+ * surrogate_series_write_mesh. Local. Errors: as there. */
 SURROGATE_API surrogate_status surrogate_series_write_image(surrogate_series* series, double time_s,
                                                             const surrogate_image* image,
                                                             int32_t n_fields,
                                                             const surrogate_series_field* fields,
                                                             surrogate_piece* piece);
 
-/* Writes this rank's piece of one step on rows of a sphere, as surrogate_series_write_mesh. */
+/* Writes this rank's piece of one step on rows of a sphere, as surrogate_series_write_mesh.
+ * Local. Errors: as there. */
 SURROGATE_API surrogate_status surrogate_series_write_sphere(
     surrogate_series* series, double time_s, const surrogate_sphere_surface* surface,
     int32_t n_fields, const surrogate_series_field* fields, surrogate_piece* piece);
