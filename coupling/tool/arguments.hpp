@@ -9,6 +9,7 @@
 #include "coupling/tool/bench.hpp"
 #include "coupling/tool/check.hpp"
 #include "coupling/tool/convert.hpp"
+#include "coupling/tool/evaluate.hpp"
 #include "coupling/tool/info.hpp"
 #include "coupling/tool/predict.hpp"
 #include "coupling/tool/train.hpp"
@@ -24,10 +25,11 @@ struct Arguments {
     SpectrumArguments spectrum;
     BenchArguments bench;
     TrainArguments train;
-    std::vector<std::string> predict_maps;
+    EvaluateArguments evaluate;
+    std::vector<std::string> predict_maps, evaluate_maps;
     std::map<std::string, std::string>
-        plan_options;              ///< of predict and bench; for surrogate_options_set
-    bool is_reproducible = false;  ///< of predict and bench
+        plan_options;              ///< of predict, evaluate and bench; for surrogate_options_set
+    bool is_reproducible = false;  ///< of predict, evaluate and bench
 };
 
 }  // namespace surrogate::tool

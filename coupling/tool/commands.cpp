@@ -59,6 +59,17 @@ const char* const train_footer =
     "written: --resume continues.\n"
     "Example: mpirun -n 4 surrogate train darcy.toml";
 
+const char* const evaluate_footer =
+    "Errors of an output at a point are weighted with the data's weights, on the sphere with "
+    "areas.\n"
+    "L1 and relative L2 are means over the samples, L2 is the root of the mean square, the maximum "
+    "is\n"
+    "over all points. The worst sample has the largest relative L2 error.\n"
+    "Exit status: 0 evaluated; 1 a value is not finite; 2 bad usage, file or data, or an output "
+    "exists.\n"
+    "Example: mpirun -n 4 surrogate evaluate model.safetensors --data test.h5 --csv errors.csv\n"
+    "  --plot worst.png";
+
 const char* const model_help = "Model file (safetensors with a card)";
 const char* const reproducible_help =
     "Bitwise identical for any ranks, partition, threads and vectors (default: within 1e-6)";
@@ -121,7 +132,7 @@ void add_check(CLI::App& app, CheckArguments& check) {
     verb->footer(check_footer);
 }
 
-/// Adds the options shared by `predict` and `bench`.
+/// Adds the options shared by `predict`, `evaluate` and `bench`.
 void add_run_options(CLI::App* verb, Arguments& arguments) {
     auto& options = arguments.plan_options;
     verb->add_flag("--reproducible", arguments.is_reproducible, reproducible_help);
@@ -169,6 +180,38 @@ void add_predict(CLI::App& app, Arguments& arguments) {
     verb->add_flag("--quiet", predict.quiet, "Print warnings and errors only");
     add_run_options(verb, arguments);
     verb->footer(predict_footer);
+}
+
+void add_evaluate(CLI::App& app, Arguments& arguments) {
+    auto* verb = app.add_subcommand("evaluate", "Errors of a model on data sets (HDF5)");
+    EvaluateArguments& evaluate = arguments.evaluate;
+    add_model(verb, evaluate.model)->required();
+    verb->add_option("--data", evaluate.data, "Data set with inputs and targets, may be repeated")
+        ->type_name("FILE")
+        ->required()
+        ->allow_extra_args(false);
+    verb->add_option("--map", arguments.evaluate_maps,
+                     "The variable for a field of the card, may be repeated (default: variables "
+                     "have the names of the fields)")
+        ->type_name("FIELD=VARIABLE")
+        ->allow_extra_args(false);
+    verb->add_option("--lead", evaluate.lead,
+                     "Seconds between input and target of a series (default: its time step)")
+        ->type_name("N");
+    verb->add_option("--csv", evaluate.csv, "Write the errors of every sample and output")
+        ->type_name("FILE");
+    verb->add_option("--json", evaluate.json,
+                     "Write all numbers, on the sphere also the errors by latitude")
+        ->type_name("FILE");
+    verb->add_option("--plot", evaluate.plot,
+                     "Plot target, prediction and difference of the worst sample (PNG)")
+        ->type_name("FILE");
+    verb->add_option("--worst", evaluate.worst,
+                     "Write the worst sample for ParaView (.pvd): prediction, target and error")
+        ->type_name("FILE");
+    verb->add_flag("--overwrite", evaluate.overwrite, "Replace outputs that exist");
+    add_run_options(verb, arguments);
+    verb->footer(evaluate_footer);
 }
 
 void add_convert(CLI::App& app, ConvertArguments& convert) {
@@ -266,6 +309,7 @@ std::unique_ptr<CLI::App> make_commands(Arguments& arguments) {
     add_info(*app, arguments.info);
     add_check(*app, arguments.check);
     add_predict(*app, arguments);
+    add_evaluate(*app, arguments);
     add_convert(*app, arguments.convert);
     add_spectrum(*app, arguments.spectrum);
     add_bench(*app, arguments);

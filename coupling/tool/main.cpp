@@ -34,6 +34,13 @@ void run_predict(Job& job, Arguments& arguments) {
     predict(job, arguments.predict);
 }
 
+void run_evaluate(const Job& job, Arguments& arguments) {
+    for (const auto& text : arguments.evaluate_maps)
+        arguments.evaluate.maps.push_back(parse_map(text));
+    arguments.evaluate.options = plan_options(arguments);
+    evaluate(job, arguments.evaluate);
+}
+
 void run_bench(const Job& job, Arguments& arguments) {
     arguments.bench.options = plan_options(arguments);
     bench(job, arguments.bench);
@@ -45,6 +52,7 @@ Exit run(Job& job, int argc, char** argv) {
     if (subcommand == "check") return check(job, arguments.check);
     if (subcommand == "train") return train(job, arguments.train);
     if (subcommand == "predict") run_predict(job, arguments);
+    if (subcommand == "evaluate") run_evaluate(job, arguments);
     if (subcommand == "convert") convert(job, arguments.convert);
     if (subcommand == "spectrum") spectrum(job, arguments.spectrum);
     if (subcommand == "bench") run_bench(job, arguments);

@@ -1,14 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "coupling/tool/evaluate.hpp"
 #include "coupling/tool/train.hpp"
 #include "coupling/training/dataset_trial.hpp"
 
 namespace surrogate::tool {
 
+namespace {
+
+[[noreturn]] void refuse(const std::string& subcommand) {
+    throw Failure(Exit::bad_usage,
+                  "this build has no `" + subcommand +
+                      "`: it needs HDF5, in which data sets are stored, and toml++ (Debian: "
+                      "libhdf5-openmpi-dev libtomlplusplus-dev)");
+}
+
+}  // namespace
+
 Exit train(Job& /*job*/, const TrainArguments& /*arguments*/) {
-    throw Failure(
-        Exit::bad_usage,
-        "this build has no `train`: it needs HDF5, in which training sets are stored, and "
-        "toml++ (Debian: libhdf5-openmpi-dev libtomlplusplus-dev)");
+    refuse("train");
+}
+
+void evaluate(const Job& /*job*/, const EvaluateArguments& /*arguments*/) {
+    refuse("evaluate");
 }
 
 bool is_dataset_trial(int, char**) {

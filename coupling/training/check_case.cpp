@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "coupling/training/check_case.hpp"
 
-#include <numeric>
-#include <optional>
-
 #include "coupling/job/model_bytes.hpp"
 #include "coupling/job/output_files.hpp"
-#include "coupling/training/sample.hpp"
+#include "coupling/training/sample_domain.hpp"
 
 namespace surrogate::tool {
 
@@ -20,13 +17,14 @@ class CheckedSample {
 public:
     CheckedSample(const Job& job, const Context& context, const Model& model, const TrainData& data,
                   const Pair& pair)
-        : job_(job), model_(model), file_(data.file(pair.file)), pair_(pair) {
-        range_ = share_of(file_, pair.input.sample, job.rank(), job.size());
+        : job_(job),
+          model_(model),
+          file_(data.file(pair.file)),
+          pair_(pair),
+          domain_(data, job.rank(), job.size()) {
         extents_ = file_.extents(pair.input.sample);
-        if (is_sphere())
-            make_sphere(context);
-        else
-            make_points(context);
+        job.agree([&] { domain_.read(pair); });
+        job.agree([&] { domain_.create(context, pair); });
     }
 
     bool is_sphere() const { return file_.form().points == dataset::PointForm::sphere; }
@@ -36,12 +34,13 @@ public:
     std::vector<float> read(const ModelChannels& channels) const {
         const auto infos = model_.inputs();
         const auto n_channel = channels.inputs.size();
-        std::vector<float> rows(static_cast<size_t>(range_.n) * n_channel);
+        std::vector<float> rows(static_cast<size_t>(domain_.n()) * n_channel);
         for (size_t c = 0; c < n_channel; ++c) {
             const Channel& channel = channels.inputs[c];
-            const auto values = channel.is_coordinate()
-                                    ? read_coordinate(file_, channel.axis, pair_.input, range_)
-                                    : read_range(file_, channel.stored, pair_.input, {}, range_);
+            const auto values =
+                channel.is_coordinate()
+                    ? read_coordinate(file_, channel.axis, pair_.input, domain_.range())
+                    : read_range(file_, channel.stored, pair_.input, {}, domain_.range());
             for (size_t i = 0; i < values.size(); ++i)
                 rows[i * n_channel + c] =
                     static_cast<float>((values[i] - infos[c].mean) / infos[c].std);
@@ -52,10 +51,10 @@ public:
     /// Computes the network's output at this rank's points. Collective.
     template <class T>
     std::vector<T> run(std::vector<float>& rows, const Options& options) const {
-        Plan plan(model_, *domain_, options);
+        Plan plan(model_, domain_.domain(), options);
         const auto ports = model_.ports();
         std::vector<surrogate_named_array> inputs, outputs;
-        std::vector<T> result(static_cast<size_t>(range_.n) * model_.outputs().size());
+        std::vector<T> result(static_cast<size_t>(domain_.n()) * model_.outputs().size());
         const auto n_in = static_cast<int64_t>(model_.inputs().size());
         const auto n_out = static_cast<int64_t>(model_.outputs().size());
         std::vector<T> wide(rows.begin(), rows.end());
@@ -63,7 +62,7 @@ public:
         for (const auto& port : ports) {
             const bool is_input = port.is_output == 0;
             T* const data = is_input ? wide.data() + in : result.data() + out;
-            surrogate_array array = matrix(data, range_.n, is_input ? n_in : n_out);
+            surrogate_array array = matrix(data, domain_.n(), is_input ? n_in : n_out);
             array.shape[1] = port.n_channel;
             (is_input ? inputs : outputs).push_back({port.name, array});
             (is_input ? in : out) += port.n_channel;
@@ -92,32 +91,12 @@ public:
     }
 
 private:
-    void make_points(const Context& context) {
-        std::vector<int64_t> ids(static_cast<size_t>(range_.n));
-        std::iota(ids.begin(), ids.end(), range_.first);
-        std::vector<double> points;
-        job_.agree([&] { points = read_points(file_, pair_.input, range_); });
-        const auto n_axis = static_cast<int64_t>(file_.form().coordinates.size());
-        domain_.emplace(context, matrix(points.data(), range_.n, n_axis), ids.data());
-    }
-
-    void make_sphere(const Context& context) {
-        surrogate_sphere sphere{};
-        sphere.grid = file_.form().grid.c_str();
-        sphere.n_lat = extents_[0];
-        sphere.n_lon = sphere.n_lon_local = extents_[1];
-        sphere.first_lat = range_.first / extents_[1];
-        sphere.n_lat_local = range_.n / extents_[1];
-        domain_.emplace(context, sphere);
-    }
-
     const Job& job_;
     const Model& model_;
     const dataset::ReadFile& file_;
     const Pair& pair_;
-    PointRange range_;
     std::vector<int64_t> extents_;
-    std::optional<Domain> domain_;
+    SampleDomain domain_;
 };
 
 bool is_row_a_point(const Model& model) {

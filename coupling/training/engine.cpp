@@ -2,7 +2,6 @@
 #include "coupling/training/engine.hpp"
 
 #include <nlohmann/json.hpp>
-#include <numeric>
 
 #include "coupling/job/model_bytes.hpp"
 #include "coupling/training/rollout.hpp"
@@ -59,12 +58,13 @@ TrainEngine::TrainEngine(const Job& job, const Context& data_parallel, const Tra
       channels_(channels),
       group_(group_of(job, config.n_group)),
       context_(job.make_group_context(group_.index)),
+      domain_(data, group_.rank, group_.size),
       rolls_out_(config.rollout > 1) {
     make_model(config, card);
     const Pair& first = data.training().front();
-    job_.agree([&] { read_place(first); });
-    job_.agree([&] { make_domain(first); });
-    plan_.emplace(*model_, *domain_, plan_options(config));
+    job_.agree([&] { domain_.read(first); });
+    job_.agree([&] { domain_.create(context_, first); });
+    plan_.emplace(*model_, domain_.domain(), plan_options(config));
     make_trainer(data_parallel, config, statistics, n_step);
 }
 
@@ -103,54 +103,6 @@ void TrainEngine::make_trainer(const Context& data_parallel, const TrainConfig& 
     }
 }
 
-TrainEngine::PointsKey TrainEngine::key_of(const Pair& pair) const {
-    if (data_.has_one_place()) return {0, 0, 0};
-    if (data_.has_fixed_points()) return {pair.file, 0, 0};
-    return {pair.file, pair.input.sample, pair.input.time};
-}
-
-/// Reads this rank's points of a pair: positions, ids, weights. Local.
-void TrainEngine::read_place(const Pair& pair) {
-    const dataset::ReadFile& file = data_.file(pair.file);
-    range_ = share_of(file, pair.input.sample, group_.rank, group_.size);
-    weights_ = read_weights(file, pair.input, range_);
-    if (file.form().points == PointForm::sphere) return;
-    points_ = read_points(file, pair.input, range_);
-    ids_.resize(static_cast<size_t>(range_.n));
-    std::iota(ids_.begin(), ids_.end(), range_.first);
-}
-
-void TrainEngine::make_domain(const Pair& pair) {
-    const dataset::ReadFile& file = data_.file(pair.file);
-    const auto& form = file.form();
-    if (form.points == PointForm::sphere) {
-        const auto latitude = file.along("lat"), longitude = file.along("lon");
-        const int64_t n_lon = form.extents[1], first = range_.first / n_lon;
-        surrogate_sphere sphere{};
-        sphere.grid = form.grid.c_str();
-        sphere.n_lat = form.extents[0];
-        sphere.n_lon = n_lon;
-        sphere.first_lat = first;
-        sphere.n_lat_local = range_.n / n_lon;
-        sphere.n_lon_local = n_lon;
-        sphere.latitude = latitude.data() + first;
-        sphere.longitude = longitude.data();
-        domain_.emplace(context_, sphere);
-    } else {
-        const auto n_axis = static_cast<int64_t>(form.coordinates.size());
-        domain_.emplace(context_, matrix(points_.data(), range_.n, n_axis), ids_.data());
-    }
-    key_ = key_of(pair);
-}
-
-/// Updates the domain to the points of a pair. Collective over the group.
-void TrainEngine::follow(const Pair& pair) {
-    const auto n_axis = static_cast<int64_t>(data_.form().coordinates.size());
-    domain_->update_points(matrix(points_.data(), range_.n, n_axis), ids_.data());
-    key_ = key_of(pair);
-    is_new_place_ = true;
-}
-
 void TrainEngine::read_fields(const Pair& pair, const Change& change, int64_t n_own) {
     const dataset::ReadFile& file = data_.file(pair.file);
     const dataset::State begin = earlier(pair, n_own);
@@ -158,34 +110,35 @@ void TrainEngine::read_fields(const Pair& pair, const Change& change, int64_t n_
     targets_.resize(channels_.outputs.size());
     for (size_t i = 0; i < inputs_.size(); ++i)
         if (const Channel& channel = channels_.inputs[i]; !channel.is_coordinate())
-            inputs_[i] = read_range(file, channel.stored, begin, change, range_);
+            inputs_[i] = read_range(file, channel.stored, begin, change, domain_.range());
     for (size_t i = 0; i < targets_.size(); ++i)
-        targets_[i] = read_range(file, channels_.outputs[i].stored, pair.target, change, range_);
+        targets_[i] =
+            read_range(file, channels_.outputs[i].stored, pair.target, change, domain_.range());
 }
 
 /// Binds the arrays of the sample to plan and trainer. Local.
 void TrainEngine::bind(const Pair& pair) {
     for (size_t i = 0; i < inputs_.size(); ++i)
         if (const Channel& channel = channels_.inputs[i]; !channel.is_coordinate())
-            plan_->bind_input(channel.name, column(inputs_[i].data(), range_.n),
+            plan_->bind_input(channel.name, column(inputs_[i].data(), domain_.n()),
                               channel.unit.c_str());
     for (size_t i = 0; i < targets_.size(); ++i)
-        trainer_->bind_target(channels_.outputs[i].name, column(targets_[i].data(), range_.n),
+        trainer_->bind_target(channels_.outputs[i].name, column(targets_[i].data(), domain_.n()),
                               channels_.outputs[i].unit.c_str());
     if (!is_new_place_) return;
     if (data_.form().has_weight || data_.form().points == PointForm::sphere)
-        trainer_->set_point_weights(column(weights_.data(), range_.n));
+        trainer_->set_point_weights(column(domain_.weights().data(), domain_.n()));
     const auto extents = data_.file(pair.file).extents(pair.input.sample);
     if (has_lattice_loss_ && extents.size() == 2) trainer_->set_grid_shape(extents[0], extents[1]);
     is_new_place_ = false;
 }
 
 void TrainEngine::load(const Pair* pair, const Change& change, int64_t n_own) {
-    const bool is_moving = pair != nullptr && key_ != key_of(*pair);
+    const bool is_moving = pair != nullptr && domain_.is_other(*pair);
     const bool may_move = !data_.has_one_place();
     job_.agree([&] {
         if (pair == nullptr) return;
-        if (is_moving) read_place(*pair);
+        if (is_moving) domain_.read(*pair);
         read_fields(*pair, change, n_own);
         if (!may_move) bind(*pair);
     });
@@ -197,7 +150,9 @@ void TrainEngine::load(const Pair* pair, const Change& change, int64_t n_own) {
 void TrainEngine::settle(const Pair* pair, bool is_moving) {
     // Errors in these functions are the same on all ranks of a group, so no rank blocks.
     job_.agree([&] {
-        if (is_moving) follow(*pair);
+        if (!is_moving) return;
+        domain_.update(*pair);
+        is_new_place_ = true;
     });
     job_.agree([&] {
         if (pair != nullptr) bind(*pair);

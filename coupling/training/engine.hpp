@@ -8,14 +8,13 @@
 #include <string>
 #include <surrogate/surrogate.hpp>
 #include <surrogate/surrogate_train.hpp>
-#include <tuple>
 #include <vector>
 
 #include "coupling/job/job.hpp"
 #include "coupling/training/card.hpp"
 #include "coupling/training/config.hpp"
 #include "coupling/training/data.hpp"
-#include "coupling/training/sample.hpp"
+#include "coupling/training/sample_domain.hpp"
 
 namespace surrogate::tool {
 
@@ -50,15 +49,9 @@ public:
     void load(const Pair* pair, const Change& change, int64_t n_own = 0);
 
 private:
-    using PointsKey = std::tuple<size_t, int64_t, int64_t>;
-
-    PointsKey key_of(const Pair& pair) const;
     void make_model(const TrainConfig& config, const nlohmann::json& card);
-    void make_domain(const Pair& pair);
     void make_trainer(const Context& data_parallel, const TrainConfig& config,
                       const DataStatistics& statistics, int64_t n_step);
-    void read_place(const Pair& pair);
-    void follow(const Pair& pair);
     void settle(const Pair* pair, bool is_moving);
     void read_fields(const Pair& pair, const Change& change, int64_t n_own);
     void bind_own_outputs();
@@ -72,20 +65,16 @@ private:
     const ModelChannels& channels_;
     RankGroup group_;
     Context context_;  ///< context of the group
+    SampleDomain domain_;
     bool has_lattice_loss_ = false;
     bool is_new_place_ = true;  ///< the trainer has not seen the current points yet
 
-    std::optional<PointsKey> key_;  ///< key of the points of the domain
-    PointRange range_;
-    std::vector<double> points_, weights_;
-    std::vector<int64_t> ids_;
     std::vector<std::vector<double>> inputs_, targets_;  ///< by channel
     bool rolls_out_ = false;
     std::vector<std::vector<double>>
         own_;  ///< predictions that the next step starts from, by output
 
     std::optional<Model> model_;
-    std::optional<Domain> domain_;
     std::optional<Plan> plan_;
     std::optional<Trainer> trainer_;  ///< destroyed before the plan
 };

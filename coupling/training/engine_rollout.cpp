@@ -12,8 +12,8 @@ void TrainEngine::bind_own_outputs() {
     own_.resize(channels_.outputs.size());
     for (size_t i = 0; i < own_.size(); ++i) {
         const Channel& channel = channels_.outputs[i];
-        own_[i].resize(static_cast<size_t>(range_.n));
-        plan_->bind_output(channel.name, column(own_[i].data(), range_.n), channel.unit.c_str());
+        own_[i].resize(static_cast<size_t>(domain_.n()));
+        plan_->bind_output(channel.name, column(own_[i].data(), domain_.n()), channel.unit.c_str());
     }
 }
 
@@ -33,7 +33,7 @@ std::vector<std::vector<std::vector<double>>> TrainEngine::read_given(const Pair
                 std::any_of(channels_.outputs.begin(), channels_.outputs.end(), is_this))
                 continue;
             fields[i] = read_range(data_.file(pair.file), channel.stored,
-                                   earlier(pair, n - 1 - lead), change, range_);
+                                   earlier(pair, n - 1 - lead), change, domain_.range());
         }
     }
     return given;

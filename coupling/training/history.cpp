@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "coupling/training/history.hpp"
 
-#include <array>
 #include <cmath>
-#include <cstdio>
 #include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
 
 #include "coupling/job/note_reader.hpp"
+#include "coupling/job/report_values.hpp"
 #include "coupling/job/text.hpp"
 #ifdef SURROGATE_HAVE_VTK
 #include "coupling/figure/chart.hpp"
@@ -19,26 +18,6 @@ namespace surrogate::tool {
 namespace {
 
 constexpr double none = std::numeric_limits<double>::quiet_NaN();
-
-/// Returns a table cell for spreadsheets; empty for NaN.
-std::string cell(double value, int digits = 9) {
-    if (!std::isfinite(value)) return "";
-    std::array<char, 32> text{};
-    std::snprintf(text.data(), text.size(), "%.*g", digits, value);
-    return text.data();
-}
-
-/// Returns null for NaN, because JSON has no NaN.
-nlohmann::json stored(double value) {
-    return std::isfinite(value) ? nlohmann::json(value) : nlohmann::json(nullptr);
-}
-
-std::string quoted(const std::string& name) {
-    if (name.find_first_of(",\"") == std::string::npos) return name;
-    std::string text = "\"";
-    for (const char c : name) text += c == '"' ? std::string("\"\"") : std::string(1, c);
-    return text + "\"";
-}
 
 #ifdef SURROGATE_HAVE_VTK
 std::string in_words(const std::string& loss) {
@@ -62,15 +41,16 @@ const EpochRow* TrainHistory::best() const {
 
 std::string TrainHistory::csv() const {
     std::string text = "epoch,step,learning_rate,loss,validation";
-    for (const std::string& output : outputs_) text += "," + quoted("error of " + output);
+    for (const std::string& output : outputs_) text += "," + csv_text("error of " + output);
     text += ",best,samples_per_s,seconds\n";
     for (const EpochRow& row : rows_) {
         text += std::to_string(row.epoch) + "," + std::to_string(row.step) + "," +
-                cell(row.learning_rate) + "," + cell(row.loss) + "," + cell(row.validation);
+                csv_number(row.learning_rate) + "," + csv_number(row.loss) + "," +
+                csv_number(row.validation);
         for (size_t i = 0; i < outputs_.size(); ++i)
-            text += "," + cell(i < row.error.size() ? row.error[i] : none);
-        text += (row.is_best ? ",1," : ",0,") + cell(row.samples_per_s, 4) + "," +
-                cell(row.seconds, 4) + "\n";
+            text += "," + csv_number(i < row.error.size() ? row.error[i] : none);
+        text += (row.is_best ? ",1," : ",0,") + csv_number(row.samples_per_s, 4) + "," +
+                csv_number(row.seconds, 4) + "\n";
     }
     return text;
 }
@@ -99,10 +79,10 @@ nlohmann::json TrainHistory::json() const {
     nlohmann::json rows = nlohmann::json::array();
     for (const EpochRow& row : rows_) {
         nlohmann::json error = nlohmann::json::array();
-        for (const double value : row.error) error.push_back(stored(value));
-        rows.push_back({row.epoch, row.step, stored(row.learning_rate), stored(row.loss),
-                        stored(row.validation), error, row.is_best, stored(row.samples_per_s),
-                        stored(row.seconds)});
+        for (const double value : row.error) error.push_back(json_number(value));
+        rows.push_back({row.epoch, row.step, json_number(row.learning_rate), json_number(row.loss),
+                        json_number(row.validation), error, row.is_best,
+                        json_number(row.samples_per_s), json_number(row.seconds)});
     }
     return rows;
 }

@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "coupling/tool/evaluate_figures.hpp"
+
+#ifdef SURROGATE_HAVE_VTK
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <surrogate/surrogate_vtk.hpp>
+
+namespace surrogate::tool {
+
+namespace {
+
+using dataset::PointForm;
+
+/// A field on a grid of two axes as an image has it: x fastest, from left to right, y upward.
+struct Image {
+    int64_t n_x = 0, n_y = 0;
+    surrogate_png_axis x{}, y{};
+    std::string x_name, y_name, x_unit, y_unit;  ///< texts of the axes
+    bool is_transposed = false, is_upside_down = false;
+
+    /// Returns the values of a field in C order of the file in the order of the image.
+    std::vector<double> ordered(const std::vector<double>& values) const {
+        std::vector<double> image(values.size());
+        for (int64_t j = 0; j < n_y; ++j) {
+            for (int64_t i = 0; i < n_x; ++i) {
+                const int64_t row = is_upside_down ? n_y - 1 - j : j;
+                const int64_t from = is_transposed ? i * n_y + row : row * n_x + i;
+                image[static_cast<size_t>(j * n_x + i)] = values[static_cast<size_t>(from)];
+            }
+        }
+        return image;
+    }
+};
+
+/// Returns an axis whose ends are half a step outside of the first and last point, without texts.
+surrogate_png_axis axis_of(const std::vector<double>& points) {
+    const double first = points.front(), last = points.back();
+    const double half =
+        points.size() > 1 ? (last - first) / 2 / (static_cast<double>(points.size()) - 1) : 0.5;
+    return {nullptr, nullptr, first - half, last + half};
+}
+
+Image sphere_image(const dataset::ReadFile& file) {
+    Image image;
+    image.n_y = file.form().extents[0];
+    image.n_x = file.form().extents[1];
+    std::vector<double> latitude = file.along("lat");
+    image.is_upside_down = latitude.front() > latitude.back();
+    if (image.is_upside_down) std::reverse(latitude.begin(), latitude.end());
+    image.x_name = "longitude";
+    image.y_name = "latitude";
+    image.x_unit = image.y_unit = "degrees";
+    image.x = axis_of(file.along("lon"));
+    image.y = axis_of(latitude);
+    return image;
+}
+
+/// The axis with coordinate X is horizontal, or else the first one.
+Image grid_image(const dataset::ReadFile& file) {
+    const dataset::StoredForm& form = file.form();
+    size_t horizontal = 0;
+    std::string units[2];
+    for (const dataset::StoredCoordinate& coordinate : form.coordinates) {
+        for (size_t axis = 0; axis < 2; ++axis) {
+            if (coordinate.name != form.point_axes[axis]) continue;
+            units[axis] = coordinate.unit;
+            if (coordinate.axis == 0) horizontal = axis;
+        }
+    }
+    const size_t vertical = 1 - horizontal;
+    Image image;
+    image.n_x = form.extents[horizontal];
+    image.n_y = form.extents[vertical];
+    image.is_transposed = horizontal == 0;
+    image.x_name = form.point_axes[horizontal];
+    image.y_name = form.point_axes[vertical];
+    image.x_unit = units[horizontal];
+    image.y_unit = units[vertical];
+    image.x = axis_of(file.along(image.x_name));
+    image.y = axis_of(file.along(image.y_name));
+    return image;
+}
+
+std::vector<double> difference(const std::vector<double>& a, const std::vector<double>& b) {
+    std::vector<double> result(a.size());
+    std::transform(a.begin(), a.end(), b.begin(), result.begin(), std::minus<>());
+    return result;
+}
+
+/// Returns quadrangles between the points of a structured grid of two axes.
+struct Cells {
+    std::vector<int64_t> offsets = {0}, connectivity;
+    std::vector<uint8_t> types;
+};
+Cells cells_of(const std::vector<int64_t>& extents) {
+    Cells cells;
+    if (extents.size() != 2) return cells;
+    constexpr uint8_t quadrangle = 9;
+    for (int64_t i = 0; i + 1 < extents[0]; ++i) {
+        for (int64_t j = 0; j + 1 < extents[1]; ++j) {
+            const int64_t first = i * extents[1] + j;
+            for (const int64_t point :
+                 {first, first + 1, first + extents[1] + 1, first + extents[1]})
+                cells.connectivity.push_back(point);
+            cells.offsets.push_back(std::ssize(cells.connectivity));
+            cells.types.push_back(quadrangle);
+        }
+    }
+    return cells;
+}
+
+/// Fields of all outputs, and the texts and arrays that they point to.
+struct Fields {
+    explicit Fields(const ShownSample& sample) {
+        const auto& outputs = sample.channels.outputs;
+        names.reserve(3 * outputs.size());
+        errors.reserve(outputs.size());
+        for (size_t o = 0; o < outputs.size(); ++o) {
+            const auto& prediction = sample.values.predictions[o];
+            const auto& target = sample.values.targets[o];
+            errors.push_back(difference(prediction, target));
+            add(outputs[o].name, prediction, outputs[o].unit);
+            add(outputs[o].name + ".target", target, outputs[o].unit);
+            add(outputs[o].name + ".error", errors.back(), outputs[o].unit);
+        }
+    }
+    void add(const std::string& name, const std::vector<double>& values, const std::string& unit) {
+        names.push_back(name);
+        fields.push_back(point_field(names.back().c_str(),
+                                     column(values.data(), std::ssize(values)), unit.c_str()));
+    }
+    std::vector<std::string> names;
+    std::vector<std::vector<double>> errors;
+    std::vector<surrogate_series_field> fields;
+};
+
+}  // namespace
+
+void require_figure(const TrainData& data) {
+    if (data.form().points == PointForm::sphere || data.form().point_axes.size() == 2) return;
+    fail(
+        "the points of the data are not on a structured grid of two axes or on a sphere, expected "
+        "by "
+        "--plot; --worst writes any points for ParaView");
+}
+
+void require_series(const std::string& path) {
+    if (path.ends_with(".pvd")) return;
+    fail("--worst '" + path + "' has another ending, expected .pvd");
+}
+
+void write_figure(const std::string& path, const ShownSample& sample) {
+    const dataset::ReadFile& file = sample.data.file(sample.pair.file);
+    const Image image =
+        file.form().points == PointForm::sphere ? sphere_image(file) : grid_image(file);
+    const Channel& channel = sample.channels.outputs[sample.output];
+    const std::vector<double> target = image.ordered(sample.values.targets[sample.output]);
+    const std::vector<double> prediction = image.ordered(sample.values.predictions[sample.output]);
+    const std::vector<double> error = difference(prediction, target);
+    const auto [low, high] = std::minmax_element(target.begin(), target.end());
+    double largest = 0;
+    for (const double e : error) largest = std::max(largest, std::abs(e));
+    const auto values = [&](const std::vector<double>& field) {
+        return grid_values(field.data(), image.n_x, image.n_y);
+    };
+    const std::vector<surrogate_png_panel> panels = {
+        panel(values(target), *low, *high), panel(values(prediction), *low, *high),
+        panel(values(error), -largest, largest, SURROGATE_COLOR_DIVERGING)};
+    std::vector<surrogate_png_label> labels;
+    for (const char* title : {"target", "prediction", "prediction - target"}) {
+        labels.push_back(label(title, channel.name.c_str(), channel.unit.c_str()));
+        labels.back().frame = SURROGATE_FRAME_AXES;
+        labels.back().x = image.x;
+        labels.back().y = image.y;
+        labels.back().x.name = image.x_name.c_str();
+        labels.back().x.unit = image.x_unit.c_str();
+        labels.back().y.name = image.y_name.c_str();
+        labels.back().y.unit = image.y_unit.c_str();
+    }
+    write_png(path, sample.heading, panels, labels);
+}
+
+void write_sample(const std::string& path, const ShownSample& sample) {
+    const dataset::ReadFile& file = sample.data.file(sample.pair.file);
+    const Fields fields(sample);
+    Series series(path);
+    if (file.form().points == PointForm::sphere) {
+        const auto& extents = file.form().extents;
+        const std::vector<double> latitude = file.along("lat"), longitude = file.along("lon");
+        surrogate_sphere_surface surface{};
+        surface.n_lat = surface.n_lat_local = extents[0];
+        surface.n_lon = extents[1];
+        surface.latitude = latitude.data();
+        surface.longitude = longitude.data();
+        surface.radius = 1;
+        series.write_step(0, surface, fields.fields);
+        return;
+    }
+    const auto n_axis = std::ssize(file.form().coordinates);
+    const auto n_point = std::ssize(sample.values.targets.front());
+    surrogate_mesh mesh = cloud(matrix(sample.values.points.data(), n_point, n_axis));
+    const Cells grid = cells_of(file.extents(sample.pair.input.sample));
+    if (!grid.types.empty()) mesh = cells(mesh.points, grid.offsets, grid.connectivity, grid.types);
+    series.write_step(0, mesh, fields.fields);
+}
+
+}  // namespace surrogate::tool
+
+#else
+
+namespace surrogate::tool {
+
+namespace {
+
+[[noreturn]] void refuse(const std::string& option) {
+    fail(option + " needs VTK, and this build has none (Debian: libvtk9-dev)");
+}
+
+}  // namespace
+
+void require_figure(const TrainData&) {
+    refuse("--plot");
+}
+void require_series(const std::string&) {
+    refuse("--worst");
+}
+void write_figure(const std::string&, const ShownSample&) {
+    refuse("--plot");
+}
+void write_sample(const std::string&, const ShownSample&) {
+    refuse("--worst");
+}
+
+}  // namespace surrogate::tool
+
+#endif

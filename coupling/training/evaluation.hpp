@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <surrogate/surrogate.hpp>
+#include <vector>
+
+#include "coupling/job/job.hpp"
+#include "coupling/training/card.hpp"
+#include "coupling/training/data.hpp"
+#include "coupling/training/sample_domain.hpp"
+
+namespace surrogate::tool {
+
+/// Errors of one output in one sample or in a set of samples, in the unit of the output. e is the
+/// prediction minus the target at a point, w the weight of the point: the weight in the data, the
+/// area on the sphere, or 1.
+struct OutputErrors {
+    double l1 = 0;           ///< sum w |e| / sum w
+    double l2 = 0;           ///< sqrt(sum w e^2 / sum w)
+    double relative_l2 = 0;  ///< sqrt(sum w e^2 / sum w target^2); NaN if the target is zero
+    double max = 0;          ///< largest |e|
+};
+
+/// Errors of one sample, by output.
+struct SampleErrors {
+    size_t pair = 0;  ///< index in TrainData::training()
+    std::vector<OutputErrors> outputs;
+    /// Returns the largest relative L2 error of the outputs; NaN if none has one.
+    double worst() const;
+};
+
+/// Errors of an output on one row of a sphere, over all samples.
+struct LatitudeErrors {
+    double latitude = 0;  ///< degrees north
+    double l1 = 0, l2 = 0;
+};
+
+/// Values of an input outside the range of the training data on the card, over all samples.
+struct OutsideCount {
+    std::string name;
+    int64_t n_value = 0, n_outside = 0;
+    double fraction() const {
+        return n_value > 0 ? static_cast<double>(n_outside) / static_cast<double>(n_value) : 0;
+    }
+};
+
+/// One sample on rank 0: values of all points in the order of the file.
+struct GatheredSample {
+    std::vector<double> points;  ///< (n_point, n_axis); empty on the sphere
+    std::vector<std::vector<double>> predictions, targets;  ///< by output
+};
+
+/// Evaluates a model on the samples of data sets and compares the predictions with the targets. All
+/// functions are collective over the job; errors are Failure or Error, on all ranks.
+class Evaluation {
+public:
+    /// Reads the first sample and plans for its points. The arguments must outlive the object.
+    Evaluation(const Job& job, const Context& context, const Model& model, const TrainData& data,
+               const ModelChannels& channels, const Options& options);
+
+    /// Evaluates all samples.
+    void run();
+
+    /// Returns the errors of each sample, in the order of the data.
+    const std::vector<SampleErrors>& samples() const { return samples_; }
+    /// Returns the errors of each output over all samples: l1 and relative_l2 are means over
+    /// samples, l2 is the root of the mean square, max the largest.
+    std::vector<OutputErrors> total() const;
+    /// Returns the index of the sample with the largest error worst(); 0 if none has one.
+    size_t worst_sample() const;
+    /// Returns errors by output and row of the sphere; empty for other points.
+    std::vector<std::vector<LatitudeErrors>> latitudes() const;
+    const std::vector<OutsideCount>& outside() const { return outside_; }
+
+    /// Evaluates sample `index` again and gathers it. The result is on rank 0.
+    GatheredSample gather(size_t index);
+
+private:
+    bool is_sphere() const;
+    void evaluate(const Pair& pair);
+    void read(const Pair& pair);
+    void bind();
+    void measure(size_t index);
+    void add_latitudes();
+    void count_outside();
+
+    const Job& job_;
+    const Context& context_;
+    const Model& model_;
+    const TrainData& data_;
+    const ModelChannels& channels_;
+    SampleDomain domain_;
+    std::optional<Plan> plan_;
+    std::vector<std::vector<double>> inputs_, targets_, predictions_;  ///< by channel
+    std::vector<SampleErrors> samples_;
+    std::vector<OutsideCount> outside_;
+    std::vector<double> rows_;  ///< (n_output, n_lat, 2): sums of |e| and e^2 on this rank
+};
+
+}  // namespace surrogate::tool

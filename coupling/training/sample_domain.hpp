@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <surrogate/surrogate.hpp>
+#include <tuple>
+#include <vector>
+
+#include "coupling/training/data.hpp"
+#include "coupling/training/sample.hpp"
+
+namespace surrogate::tool {
+
+/// Holds the points of one sample of a data set, divided among the ranks of a group, and their
+/// domain.
+class SampleDomain {
+public:
+    /// `rank` of the `size` ranks of the group. The data must outlive the object.
+    SampleDomain(const TrainData& data, int rank, int size)
+        : data_(data), rank_(rank), size_(size) {}
+
+    /// Returns true if a pair has other points than the domain.
+    bool is_other(const Pair& pair) const { return key_ != key_of(pair); }
+
+    /// Reads this rank's points of a pair: range, coordinates, ids, weights. Local. Throws Error.
+    void read(const Pair& pair);
+
+    /// Creates the domain of the points that were read. Collective over the context. Throws Error.
+    void create(const Context& context, const Pair& pair);
+
+    /// Moves the domain to the points that were read; not on the sphere, whose points are fixed.
+    /// Collective over the context of create(). Throws Error.
+    void update(const Pair& pair);
+
+    const Domain& domain() const { return *domain_; }
+    const PointRange& range() const { return range_; }
+    int64_t n() const { return range_.n; }
+    /// Returns the weights of this rank's points in the data, or areas on the sphere; empty for equal
+    /// weights.
+    const std::vector<double>& weights() const { return weights_; }
+
+private:
+    using Key = std::tuple<size_t, int64_t, int64_t>;
+    Key key_of(const Pair& pair) const;
+
+    const TrainData& data_;
+    int rank_, size_;
+    std::optional<Key> key_;  ///< of the points of the domain
+    PointRange range_;
+    std::vector<double> points_, weights_;
+    std::vector<int64_t> ids_;
+    std::optional<Domain> domain_;
+};
+
+}  // namespace surrogate::tool
