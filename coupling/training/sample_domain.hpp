@@ -36,8 +36,8 @@ public:
     const Domain& domain() const { return *domain_; }
     const PointRange& range() const { return range_; }
     int64_t n() const { return range_.n; }
-    /// Returns the weights of this rank's points in the data, or areas on the sphere; empty for equal
-    /// weights.
+    /// Returns the weights of this rank's points in the data, or areas on the sphere; empty for
+    /// equal weights.
     const std::vector<double>& weights() const { return weights_; }
 
 private:

@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: Apache-2.0
+// `surrogate evaluate` from outside: its errors are those of predictions by the library.
+#include <cmath>
+#include <filesystem>
+#include <surrogate/surrogate.hpp>
+#include <vector>
+
+#include "tests/coupling/training/train_program.hpp"
+
+namespace surrogate::test {
+
+namespace {
+
+/// Errors of one output in one sample, as the help describes them, without weights.
+struct Errors {
+    double l1 = 0, l2 = 0, relative_l2 = 0, max = 0;
+};
+
+Errors errors_of(const std::vector<double>& prediction, const std::vector<double>& target) {
+    double sum = 0, square = 0, norm = 0, largest = 0;
+    for (size_t i = 0; i < target.size(); ++i) {
+        const double e = prediction[i] - target[i];
+        sum += std::abs(e);
+        square += e * e;
+        norm += target[i] * target[i];
+        largest = std::max(largest, std::abs(e));
+    }
+    const auto n = static_cast<double>(target.size());
+    return {sum / n, std::sqrt(square / n), std::sqrt(square / norm), largest};
+}
+
+void expect_errors(const json& found, const Errors& expected) {
+    EXPECT_NEAR(found.at("l1").get<double>() / expected.l1, 1, 1e-6);
+    EXPECT_NEAR(found.at("l2").get<double>() / expected.l2, 1, 1e-6);
+    EXPECT_NEAR(found.at("relative_l2").get<double>() / expected.relative_l2, 1, 1e-6);
+    EXPECT_NEAR(found.at("max").get<double>() / expected.max, 1, 1e-6);
+}
+
+class EvaluateProgram : public TrainProgram {
+protected:
+    void SetUp() override {
+        TrainProgram::SetUp();
+        Recipe recipe;
+        recipe.training = "epochs = 2\nbatch = 2\nseed = 1\n";
+        train(0, recipe);
+        LatticeSet{.n_sample = 4, .seed = 9}.write(file("test.h5"));
+    }
+    std::string model() const { return file("out/last.safetensors"); }
+    Outcome evaluate(int status, const std::string& arguments,
+                     const std::string& launcher = "") const {
+        const Outcome outcome = shell(launcher + " " SURROGATE_PROGRAM " evaluate " + arguments);
+        if (outcome.status != status) throw std::runtime_error(outcome.text);
+        return outcome;
+    }
+    json report(const std::string& name) const { return json::parse(read(file(name))); }
+};
+
+TEST_F(EvaluateProgram, ErrorsAreThoseOfTheLibrary) {
+    const Outcome outcome = evaluate(0, model() + " --data " + file("test.h5") + " --json " +
+                                            file("r.json") + " --csv " + file("r.csv"));
+    const json found = report("r.json");
+    const LatticeSet set{.n_sample = 4, .seed = 9};
+    const Context context;
+    const Model loaded(context, model());
+    std::vector<double> x, m, p;
+    for (int64_t i = 0; i < set.n; ++i)
+        for (int64_t j = 0; j < set.n; ++j) x.insert(x.end(), {set.at(i), set.at(j)});
+    const int64_t n_point = set.n * set.n;
+    const Domain domain(context, matrix(x.data(), n_point, 2));
+    Plan plan(loaded, domain);
+    m.resize(static_cast<size_t>(n_point));
+    p.resize(m.size());
+    plan.bind_input("mobility", column(m.data(), n_point));
+    plan.bind_output("pressure", column(p.data(), n_point));
+    Errors total;
+    double worst = 0;
+    int64_t worst_sample = -1;
+    for (int64_t s = 0; s < set.n_sample; ++s) {
+        std::vector<double> target;
+        for (size_t i = 0; i < m.size(); ++i) {
+            m[i] = set.mobility(s, x[2 * i], x[2 * i + 1]);
+            target.push_back(set.pressure(s, x[2 * i], x[2 * i + 1]));
+        }
+        plan.run();
+        const Errors errors = errors_of(p, target);
+        const json& sample = found.at("samples").at(static_cast<size_t>(s));
+        EXPECT_EQ(sample.at("sample"), s);
+        expect_errors(sample.at("outputs").at(0), errors);
+        total.l1 += errors.l1 / 4;
+        total.l2 += errors.l2 * errors.l2 / 4;
+        total.relative_l2 += errors.relative_l2 / 4;
+        total.max = std::max(total.max, errors.max);
+        if (errors.relative_l2 > worst) worst_sample = s;
+        worst = std::max(worst, errors.relative_l2);
+    }
+    total.l2 = std::sqrt(total.l2);
+    const json& output = found.at("outputs").at(0);
+    EXPECT_EQ(output.at("name"), "pressure");
+    EXPECT_EQ(output.at("unit"), "Pa");
+    expect_errors(output, total);
+    EXPECT_EQ(found.at("worst").at("sample"), worst_sample);
+    EXPECT_NEAR(found.at("worst").at("relative_l2").get<double>() / worst, 1, 1e-6);
+    expect_told(outcome, "pressure [Pa]");
+    expect_told(outcome, "worst sample: sample " + std::to_string(worst_sample));
+    std::istringstream csv(read(file("r.csv")));
+    std::string line;
+    std::getline(csv, line);
+    EXPECT_EQ(line, "file,sample,state,output,unit,l1,l2,relative_l2,max");
+    int n_row = 0;
+    while (std::getline(csv, line)) ++n_row;
+    EXPECT_EQ(n_row, 4);
+}
+
+#ifdef SURROGATE_MPIRUN
+TEST_F(EvaluateProgram, ErrorsDoNotDependOnTheRanks) {
+    const std::string arguments =
+        model() + " --data " + file("test.h5") + " --overwrite --reproducible --json ";
+    evaluate(0, arguments + file("1.json"));
+    const json one = report("1.json");
+    for (const std::string ranks : {"2", "3"}) {
+        evaluate(0, arguments + file("n.json"), mpirun + " " + ranks);
+        const json many = report("n.json");
+        EXPECT_EQ(many.at("worst").at("sample"), one.at("worst").at("sample"));
+        EXPECT_EQ(many.at("inputs"), one.at("inputs"));
+        for (const std::string key : {"l1", "l2", "relative_l2", "max"}) {
+            const auto value = [&](const json& of) {
+                return of.at("outputs").at(0).at(key).get<double>();
+            };
+            EXPECT_NEAR(value(many) / value(one), 1, 1e-12) << key;
+        }
+    }
+}
+#endif
+
+TEST_F(EvaluateProgram, InputsOutsideTheTrainingRangeAreCounted) {
+    LatticeSet set{.n_sample = 1, .seed = 9};
+    set.write(file("inside.h5"));
+    json found;
+    evaluate(0, model() + " --data " + file("inside.h5") + " --json " + file("r.json"));
+    found = report("r.json").at("inputs").at(2);
+    EXPECT_EQ(found.at("name"), "mobility");
+    EXPECT_EQ(found.at("values"), 144);
+    const auto ranges = card(model()).at("inputs").at(2);
+    int64_t n_outside = 0;
+    for (int64_t i = 0; i < set.n; ++i) {
+        for (int64_t j = 0; j < set.n; ++j) {
+            const double value = set.mobility(0, set.at(i), set.at(j));
+            if (value < ranges.at("min").get<double>() || value > ranges.at("max").get<double>())
+                ++n_outside;
+        }
+    }
+    EXPECT_EQ(found.at("outside_range"), n_outside);
+}
+
+#ifdef SURROGATE_HAS_CHART
+TEST_F(EvaluateProgram, WorstSampleIsDrawnAndWritten) {
+    evaluate(0, model() + " --data " + file("test.h5") + " --plot " + file("w.png") + " --worst " +
+                    file("w.pvd"));
+    EXPECT_EQ(read(file("w.png")).substr(1, 3), "PNG");
+    EXPECT_NE(read(file("w.pvd")).find("w/step_000000.vtu"), std::string::npos);
+    const std::string mesh = read(file("w/step_000000.vtu"));
+    for (const std::string name : {"pressure", "pressure.target", "pressure.error"})
+        EXPECT_NE(mesh.find("Name=\"" + name + "\""), std::string::npos) << name;
+    EXPECT_NE(mesh.find("NumberOfPoints=\"144\" NumberOfCells=\"121\""), std::string::npos);
+    expect_told(evaluate(2, model() + " --data " + file("test.h5") + " --plot " + file("w.png")),
+                "--overwrite replaces it");
+    expect_told(evaluate(2, model() + " --data " + file("test.h5") + " --worst " + file("w.vtu")),
+                "expected .pvd");
+}
+#endif
+
+TEST_F(EvaluateProgram, CloudsOfDifferentSizesAreEvaluated) {
+    RaggedSet().write(file("train.h5"));
+    Recipe recipe;
+    recipe.model =
+        "family = 'flare'\ninputs = ['x', 'a']\noutputs = ['u']\n"
+        "network = { in_dim = 2, out_dim = 1, channel_dim = 16, num_blocks = 1, num_heads = 2, "
+        "num_latents = 8 }\n";
+    recipe.data = "";
+    recipe.folder = "ragged";
+    train(0, recipe);
+    const std::string arguments = file("ragged/last.safetensors") + " --data " + file("train.h5");
+    evaluate(0, arguments + " --json " + file("r.json"));
+    EXPECT_EQ(report("r.json").at("samples").size(), 12u);
+    // Held-out samples are the last three of the data: the errors of loss.csv.
+    double mean = 0;
+    for (size_t s = 9; s < 12; ++s)
+        mean += report("r.json")
+                    .at("samples")
+                    .at(s)
+                    .at("outputs")
+                    .at(0)
+                    .at("relative_l2")
+                    .get<double>() /
+                3;
+    EXPECT_NEAR(mean / column_of("ragged", "error of u").back(), 1, 1e-5);
+#ifdef SURROGATE_HAS_CHART
+    expect_told(evaluate(2, arguments + " --plot " + file("w.png")), "expected by --plot");
+    evaluate(0, arguments + " --worst " + file("w.pvd"));
+#endif
+}
+
+TEST_F(EvaluateProgram, ErrorsOnTheSphereAreWeightedAndListedByLatitude) {
+    SphereSet().write(file("train.h5"));
+    Recipe recipe;
+    recipe.model =
+        "family = 'sphere'\ninputs = ['height']\noutputs = ['height']\n"
+        "network = { model = 'SphericalTransformer', img_size = [8, 16], grid = 'legendre-gauss', "
+        "grid_internal = 'legendre-gauss', in_chans = 1, out_chans = 1, scale_factor = 2, "
+        "embed_dim = 8, num_layers = 1, num_heads = 1, attention_mode = 'neighborhood', "
+        "encoder_kernel_shape = [3, 4], filter_basis_type = 'morlet', pos_embed = 'none' }\n";
+    recipe.data = "";
+    recipe.training = "epochs = 1\nloss = 'weighted_mse'\n";
+    recipe.folder = "sphere";
+    train(0, recipe);
+    std::string arguments = file("sphere/last.safetensors") + " --data " + file("train.h5") +
+                            " --json " + file("r.json");
+#ifdef SURROGATE_HAS_CHART
+    arguments += " --plot " + file("w.png") + " --worst " + file("w.pvd");
+#endif
+    evaluate(0, arguments);
+    const json output = report("r.json").at("outputs").at(0);
+    EXPECT_EQ(report("r.json").at("samples").size(), 12u);  // 4 samples of 3 leads
+    const json rows = output.at("latitudes");
+    std::vector<double> latitude(8), weight(8);
+    check(surrogate_sphere_nodes("legendre-gauss", 8, 16, latitude.data(), nullptr, weight.data()));
+    double sum = 0, square = 0, weights = 0;
+    for (size_t i = 0; i < 8; ++i) {
+        EXPECT_NEAR(rows.at("latitude").at(i).get<double>(), latitude[i], 1e-9);
+        sum += weight[i] * rows.at("l1").at(i).get<double>();
+        square += weight[i] * std::pow(rows.at("l2").at(i).get<double>(), 2);
+        weights += weight[i];
+    }
+    EXPECT_NEAR(output.at("l1").get<double>() / (sum / weights), 1, 1e-9);
+    EXPECT_NEAR(output.at("l2").get<double>() / std::sqrt(square / weights), 1, 1e-9);
+    // A lead of two hours has two pairs in each sample of four states.
+    evaluate(0, file("sphere/last.safetensors") + " --data " + file("train.h5") +
+                    " --lead 7200 --json " + file("two.json"));
+    EXPECT_EQ(report("two.json").at("samples").size(), 8u);
+}
+
+TEST_F(EvaluateProgram, BadArgumentsAreErrorsBeforeAnythingIsWritten) {
+    const std::string data = " --data " + file("test.h5");
+    const auto expect_refused = [&](const std::string& arguments, const std::string& text) {
+        expect_told(evaluate(2, arguments + " --json " + file("none.json")), text);
+        EXPECT_FALSE(std::filesystem::exists(file("none.json"))) << arguments;
+    };
+    expect_refused(model(), "--data is required");
+    expect_refused(model() + " --data " + file("no.h5"), "no.h5");
+    expect_refused(model() + data + " --lead abc", "--lead is 'abc'");
+    expect_refused(model() + data + " --lead 60", "has no axis time");
+    expect_refused(model() + data + " --map mobility=mobilty", "did you mean 'mobility'");
+    expect_refused(model() + data + " --map mobility", "mobility");
+    expect_refused(file("no.safetensors") + data, "no.safetensors");
+    expect_refused(SURROGATE_TEST_DATA "/flare/tiny.safetensors" + data, "names no fields");
+    LatticeSet{.unit = "1"}.write(file("unit.h5"));
+    expect_refused(model() + " --data " + file("unit.h5"), "unit");
+}
+
+}  // namespace
+
+}  // namespace surrogate::test
