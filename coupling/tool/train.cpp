@@ -55,6 +55,12 @@ void check_settings(const TrainConfig& config) {
         }
     };
     for (const Setting& setting : config.training) attempt(training, setting);
+    for (const Setting& setting : config.training) {
+        if (setting.key != "loss" || setting.value != "custom") continue;
+        wrong += (wrong.empty() ? "" : "\n") + setting.place +
+                 ": loss 'custom' is for programs that compute the loss themselves "
+                 "(surrogate_trainer_forward), expected a loss of the library";
+    }
     for (const Setting& setting : config.options) attempt(options, setting);
     if (!wrong.empty()) throw Failure(Exit::bad_usage, wrong);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `surrogate evaluate` from outside: its errors are those of predictions by the library.
+// `surrogate evaluate` from outside: its errors equal the errors of predictions by the library.
 #include <cmath>
 #include <filesystem>
 #include <surrogate/surrogate.hpp>

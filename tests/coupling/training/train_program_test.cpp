@@ -139,6 +139,13 @@ TEST_F(TrainProgram, RejectsAnUnknownFamilyBeforeNumbersAreRead) {
     EXPECT_FALSE(std::filesystem::exists(file("out")));
 }
 
+TEST_F(TrainProgram, RejectsALossThatACallerComputes) {
+    Recipe recipe;
+    recipe.training += "loss = 'custom'\n";
+    expect_told(train(2, recipe), "expected a loss of the library");
+    EXPECT_FALSE(std::filesystem::exists(file("out")));
+}
+
 TEST_F(TrainProgram, NamesTargetsThatAreZeroEverywhereBeforeTheFirstStep) {
     Recipe recipe;
     const std::string zero = "sample 18 of '" + file("train.h5") + "' is zero everywhere";
