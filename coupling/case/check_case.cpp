@@ -28,7 +28,7 @@ double seconds_since(Clock::time_point begin) {
 
 Options plan_options(const CheckSettings& settings) {
     Options options{{"reproducible", settings.is_reproducible ? "true" : "false"},
-                    {"coordinates", "network"}};
+                    {"coordinates", "normalized"}};
     if (!settings.backend.empty()) options.set("backend", settings.backend);
     if (!settings.precision.empty()) options.set("precision", settings.precision);
     if (!settings.threads.empty()) options.set("threads", settings.threads);

@@ -44,7 +44,8 @@ constexpr std::array<Option<const char*>, 8> text_options = {{
      "backend cuda: seconds to wait for other ranks' devices, 0: no limit", "0"},
     {"range", "-surrogate_range", "inputs outside the card's ranges: count, warn, error", "count"},
     {"coordinates", "-surrogate_coordinates",
-     "coordinates of domains: as the card has them, or as the network takes them", "card"},
+     "coordinates of domains: physical (as on the card), or normalized (as the network takes them)",
+     "physical"},
 }};
 constexpr std::array<Option<PetscBool>, 3> flag_options = {{
     {"reproducible", "-surrogate_reproducible",

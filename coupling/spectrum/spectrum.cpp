@@ -180,7 +180,7 @@ void write_files(const SpectrumArguments& arguments, const std::vector<HeadSpect
 }
 
 Options plan_options(const SpectrumArguments& arguments) {
-    Options options{{"precision", arguments.precision}, {"coordinates", "network"}};
+    Options options{{"precision", arguments.precision}, {"coordinates", "normalized"}};
     if (arguments.precision == "fp64") options.set("backend", "ref");
     if (!arguments.threads.empty()) options.set("threads", arguments.threads);
     return options;

@@ -39,7 +39,7 @@ void check_arguments(const BenchArguments& arguments) {
 }
 
 Options plan_options(const BenchArguments& arguments) {
-    Options options{{"coordinates", "network"}};
+    Options options{{"coordinates", "normalized"}};
     for (const auto& [key, value] : arguments.options) options.set(key, value);
     return options;
 }

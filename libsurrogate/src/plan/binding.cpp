@@ -30,11 +30,11 @@ const Port& port_of(std::span<const Port> ports, size_t channel) {
 
 }  // namespace
 
-/// The card's inputs; with coordinates=network, coordinates have gone through its numbers already.
+/// The card's inputs; with coordinates=normalized, coordinates are normalized already.
 void Plan::set_fields() {
     ranges_revision_ = model_->shared_card()->revision();
     fields_ = model_->card().inputs;
-    if (options_.get("coordinates") == "card") return;
+    if (options_.get("coordinates") == "physical") return;
     for (FieldCard& field : fields_) {
         if (!field.is_coordinate) continue;
         field.min = (field.min - field.mean) / field.std;

@@ -90,7 +90,7 @@ TEST_F(ErwinEdges, AreAskedForIfThereAreNone) {
 TEST_F(ErwinEdges, AreVoidAfterAMove) {
     const auto shares = make_shares(job(), context_, loaded_, "scattered");
     const Domain& domain = shares.front().domain;
-    Plan plan(loaded_.model, domain, {{"coordinates", "network"}});
+    Plan plan(loaded_.model, domain, {{"coordinates", "normalized"}});
     surrogate_points kept = domain.points();
     const auto n = static_cast<size_t>(kept.x.shape[0] * kept.x.shape[1]);
     const auto* const x = static_cast<const double*>(kept.x.data);

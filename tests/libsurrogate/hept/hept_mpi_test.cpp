@@ -193,7 +193,7 @@ TEST(HeptClasses, ThatDoNotExistAreNamedByTheirRankAndPoisonAll) {
         own.features.insert(own.features.end(), x.begin() + row * 8, x.begin() + row * 8 + 8);
     }
     const Domain domain(context, own.points());
-    Plan plan(model, domain, {{"coordinates", "network"}});
+    Plan plan(model, domain, {{"coordinates", "normalized"}});
     const std::vector<double> good = run(plan, own);
     const bool is_culprit = rank_of(world) == size_of(world) - 1;
     for (const double bad : {7.0, -1.0, 2.5, 1e30}) {

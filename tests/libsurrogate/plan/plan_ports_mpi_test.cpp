@@ -143,7 +143,7 @@ protected:
     surrogate_points points() const {
         return {matrix(x.data(), std::ssize(rows), n_axis), nullptr, nullptr, nullptr};
     }
-    impl::Plan plan(const impl::Card& card, const char* coordinates = "card") {
+    impl::Plan plan(const impl::Card& card, const char* coordinates = "physical") {
         const surrogate_points given = points();
         domain = std::make_shared<impl::PointDomain>(context, &given);
         impl::Options options;
@@ -215,7 +215,7 @@ TEST_F(PortsOnRanks, TakePositionsFromTheDomainAsTheCardNormalisesThem) {
 
 TEST_F(PortsOnRanks, TakePositionsAsTheyAreIfTheyAreTheNetworksAlready) {
     set_points(0.25);
-    impl::Plan plan = this->plan(with_fields(), "network");
+    impl::Plan plan = this->plan(with_fields(), "normalized");
     plan.run_network(inputs(), outputs());
     expect_results({0, 0}, {1, 1});
     const surrogate_range_info range = plan.range(0);  // of the card: -1 .. 1, mean 0.5, std 2
