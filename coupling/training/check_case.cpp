@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "coupling/training/check_case.hpp"
 
+#include <optional>
+
 #include "coupling/job/model_bytes.hpp"
 #include "coupling/job/output_files.hpp"
 #include "coupling/training/sample_domain.hpp"
@@ -12,11 +14,16 @@ namespace {
 constexpr int64_t most_double_points =
     100000;  // the reference version takes about a minute for them
 
+/// Returns the number of coordinates that the network reads from the domain; 0: none.
+int64_t n_coordinate(const Model& model) {
+    const auto ports = model.ports();
+    return ports.front().location == SURROGATE_COORDINATES ? ports.front().n_channel : 0;
+}
+
 /// Holds one sample of a model, distributed over all ranks.
 class CheckedSample {
 public:
-    CheckedSample(const Job& job, const Context& context, const Model& model, const TrainData& data,
-                  const Pair& pair)
+    CheckedSample(const Job& job, const Model& model, const TrainData& data, const Pair& pair)
         : job_(job),
           model_(model),
           file_(data.file(pair.file)),
@@ -24,7 +31,23 @@ public:
           domain_(data, job.rank(), job.size()) {
         extents_ = file_.extents(pair.input.sample);
         job.agree([&] { domain_.read(pair); });
-        job.agree([&] { domain_.create(context, pair); });
+    }
+
+    /// Creates the domain. Networks that read coordinates get the normalized numbers of `rows`, which
+    /// a check case stores. Collective.
+    void create_domain(const Context& context, const std::vector<float>& rows) {
+        const int64_t n_axis = n_coordinate(model_);
+        job_.agree([&] {
+            if (n_axis == 0) return domain_.create(context, pair_);
+            const auto n = static_cast<size_t>(domain_.n()), n_read = static_cast<size_t>(n_axis);
+            const size_t n_channel = model_.inputs().size();
+            std::vector<double> points;
+            for (size_t i = 0; i < n; ++i)
+                for (size_t axis = 0; axis < n_read; ++axis)
+                    points.push_back(rows[i * n_channel + axis]);
+            normalized_.emplace(context, matrix(points.data(), domain_.n(), n_axis),
+                                domain_.ids().data());
+        });
     }
 
     bool is_sphere() const { return file_.form().points == dataset::PointForm::sphere; }
@@ -50,8 +73,9 @@ public:
 
     /// Computes the network's output at this rank's points. Collective.
     template <class T>
-    std::vector<T> run(std::vector<float>& rows, const Options& options) const {
-        Plan plan(model_, domain_.domain(), options);
+    std::vector<T> run(std::vector<float>& rows, Options options) const {
+        options.set("coordinates", "normalized");
+        Plan plan(model_, normalized_ ? *normalized_ : domain_.domain(), options);
         const auto ports = model_.ports();
         std::vector<surrogate_named_array> inputs, outputs;
         std::vector<T> result(static_cast<size_t>(domain_.n()) * model_.outputs().size());
@@ -64,7 +88,8 @@ public:
             T* const data = is_input ? wide.data() + in : result.data() + out;
             surrogate_array array = matrix(data, domain_.n(), is_input ? n_in : n_out);
             array.shape[1] = port.n_channel;
-            (is_input ? inputs : outputs).push_back({port.name, array});
+            if (port.location != SURROGATE_COORDINATES)
+                (is_input ? inputs : outputs).push_back({port.name, array});
             (is_input ? in : out) += port.n_channel;
         }
         plan.run_network(inputs, outputs);
@@ -97,13 +122,17 @@ private:
     const Pair& pair_;
     std::vector<int64_t> extents_;
     SampleDomain domain_;
+    std::optional<Domain> normalized_;  ///< of networks that read coordinates
 };
 
+/// Returns true if all tensors of the network are real numbers with one row per point.
 bool is_row_a_point(const Model& model) {
-    for (const auto& port : model.ports())
-        if (port.location != (port.is_output != 0 ? SURROGATE_ON_OUTPUT : SURROGATE_ON_INPUT) ||
-            port.kind == SURROGATE_INTEGER)
-            return false;
+    for (const auto& port : model.ports()) {
+        const bool is_at_points = port.is_output != 0 ? port.location == SURROGATE_ON_OUTPUT
+                                                      : port.location == SURROGATE_ON_INPUT ||
+                                                            port.location == SURROGATE_COORDINATES;
+        if (!is_at_points || port.kind == SURROGATE_INTEGER) return false;
+    }
     return true;
 }
 
@@ -129,13 +158,14 @@ bool add_check_case(const Job& job, const Context& context, const TrainData& dat
                     const ModelChannels& channels, const Pair& pair, const std::string& path) {
     const Model model(context, path);
     if (!is_row_a_point(model)) return false;
-    const CheckedSample sample(job, context, model, data, pair);
+    CheckedSample sample(job, model, data, pair);
     std::vector<float> rows;
     ModelBytes bytes;
     job.agree([&] {
         rows = sample.read(channels);
         if (job.is_root()) bytes = ModelBytes::read(path);
     });
+    sample.create_domain(context, rows);
     add_ports(sample, model, false, rows, "check/input/", &bytes);
     add_ports(sample, model, true, sample.run<float>(rows, {}), "check/output/", &bytes);
     if (sample.n_point() <= most_double_points)

@@ -36,6 +36,8 @@ public:
     const Domain& domain() const { return *domain_; }
     const PointRange& range() const { return range_; }
     int64_t n() const { return range_.n; }
+    /// Returns the ids of this rank's points: their indices in the sample; empty on the sphere.
+    const std::vector<int64_t>& ids() const { return ids_; }
     /// Returns the weights of this rank's points in the data, or areas on the sphere; empty for
     /// equal weights.
     const std::vector<double>& weights() const { return weights_; }

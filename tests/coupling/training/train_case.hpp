@@ -23,7 +23,8 @@ struct LatticeSet {
     int64_t n_sample = 20, n = 12, seed = 0;
     std::string unit = "m^2/(Pa s)";
     std::string input = "mobility";
-    int64_t zero_sample = -1;  ///< whose pressure is zero everywhere
+    int64_t zero_sample = -1;          ///< whose pressure is zero everywhere
+    bool has_position_fields = false;  ///< px, py: the coordinates as fields
 
     double mobility(int64_t sample, double x, double y) const {
         const double a = wave(sample, seed, 1), b = wave(sample, seed, 2),
@@ -46,19 +47,25 @@ struct LatticeSet {
         set.add("y", {"y"}, "m", nullptr, SURROGATE_FLOAT64, "Y");
         set.add(input.c_str(), {"sample", "x", "y"}, unit.c_str());
         set.add("pressure", {"sample", "x", "y"}, "Pa");
+        if (has_position_fields) set.add("px", {"sample", "x", "y"}, "m");
+        if (has_position_fields) set.add("py", {"sample", "x", "y"}, "m");
         set.begin();
-        std::vector<double> axis, m, p;
+        std::vector<double> axis, m, p, px, py;
         for (int64_t i = 0; i < n; ++i) axis.push_back(at(i));
         for (int64_t s = 0; s < n_sample; ++s)
             for (int64_t i = 0; i < n; ++i)
                 for (int64_t j = 0; j < n; ++j) {
                     m.push_back(mobility(s, at(i), at(j)));
                     p.push_back(s == zero_sample ? 0 : pressure(s, at(i), at(j)));
+                    px.push_back(at(i));
+                    py.push_back(at(j));
                 }
         set.put("x", 0, column(axis.data(), n));
         set.put("y", 0, column(axis.data(), n));
         set.put(input.c_str(), 0, column(m.data(), n_sample * n * n));
         set.put("pressure", 0, column(p.data(), n_sample * n * n));
+        if (has_position_fields) set.put("px", 0, column(px.data(), n_sample * n * n));
+        if (has_position_fields) set.put("py", 0, column(py.data(), n_sample * n * n));
         set.finish();
     }
 };
