@@ -126,6 +126,9 @@ Sources open_sources(const Job& job, const Context& data_parallel, const TrainCo
         all.insert(all.end(), sources.channels.outputs.begin(), sources.channels.outputs.end());
         check_symmetries(config.data.symmetries, *sources.data, all);
         check_rollout(config.rollout, *sources.data, sources.channels);
+        if (config.early_stopping > 0 && sources.data->validation().empty())
+            throw Failure(Exit::bad_usage,
+                          "'early_stopping' needs held-out samples, and 'validation' has none");
         const size_t n = sources.data->training().size();
         if (n < static_cast<size_t>(config.batch))
             throw Failure(Exit::bad_usage, "the training set has " + std::to_string(n) +
@@ -304,6 +307,9 @@ void print_result(const TrainParts& parts, const TrainRun& run, Exit status) {
     }
     lines.add("last", parts.folder.last() + ": epoch " +
                           std::to_string(rows.empty() ? 0 : rows.back().epoch));
+    if (run.has_stalled())
+        lines.add("ended", "early: the validation loss was not smaller in the last " +
+                               std::to_string(parts.config.early_stopping) + " epochs");
     lines.add("curves", parts.folder.file("loss.csv") + ", loss.png");
     if (status == Exit::stopped)
         lines.add("stopped", "by a signal; surrogate train CONFIG --resume continues");

@@ -33,8 +33,8 @@ public:
         job.agree([&] { domain_.read(pair); });
     }
 
-    /// Creates the domain. Networks that read coordinates get the normalized numbers of `rows`, which
-    /// a check case stores. Collective.
+    /// Creates the domain. Networks that read coordinates get the normalized numbers of `rows`,
+    /// which a check case stores. Collective.
     void create_domain(const Context& context, const std::vector<float>& rows) {
         const int64_t n_axis = n_coordinate(model_);
         job_.agree([&] {

@@ -19,6 +19,7 @@ constexpr double infinity = std::numeric_limits<double>::infinity();
 /// `steps` follow from other keys.
 const std::vector<std::string> trainer_keys = {"loss",
                                                "gradient_weight",
+                                               "huber_delta",
                                                "optimizer",
                                                "learning_rate",
                                                "weight_decay",
@@ -26,6 +27,8 @@ const std::vector<std::string> trainer_keys = {"loss",
                                                "beta1",
                                                "beta2",
                                                "epsilon",
+                                               "momentum",
+                                               "nesterov",
                                                "max_grad_norm",
                                                "ema_decay",
                                                "schedule",
@@ -33,6 +36,8 @@ const std::vector<std::string> trainer_keys = {"loss",
                                                "initial_divisor",
                                                "final_divisor",
                                                "cycle_momentum",
+                                               "step_size",
+                                               "gamma",
                                                "plateau_factor",
                                                "plateau_patience",
                                                "max_nonfinite_steps",
@@ -152,6 +157,7 @@ void read_training(TomlTable table, TrainConfig* config) {
     config->seed = table.whole("seed", 0, 0);
     config->n_group = table.whole("groups", 1, 1);
     config->rollout = table.whole("rollout", 1, 1);
+    config->early_stopping = table.whole("early_stopping", 0, 1);
     read_scale(table, config);
     for (const auto& [key, why] : other_words)
         if (table.node(key) != nullptr)
@@ -192,7 +198,7 @@ void collect(const toml::table& table, const std::string& prefix,
 
 /// Removes settings that may change in a resumed training: the number of threads, the size of
 /// gradient messages, names of files (their content is compared), and the length of the training if
-/// it does not affect the steps.
+/// it does not affect the steps, with the criterion that ends it early.
 void forget_what_may_change(TrainConfig* config) {
     auto& fingerprint = config->fingerprint;
     for (const char* const key :
@@ -203,6 +209,7 @@ void forget_what_may_change(TrainConfig* config) {
     const bool has_length = schedule != fingerprint.end() &&
                             (schedule->second == "one_cycle" || schedule->second == "cosine");
     if (!has_length) fingerprint.erase("training.epochs");
+    fingerprint.erase("training.early_stopping");
 }
 
 }  // namespace

@@ -43,6 +43,7 @@ struct TrainConfig {
     std::map<std::string, double> scale;  ///< for surrogate_trainer_set_scale
     bool has_increment_scale = false;     ///< scale: mean change of each output within the lead
     int64_t n_epoch = 0;
+    int64_t early_stopping = 0;  ///< epochs without a smaller validation loss; 0: never stops early
     int64_t batch = 1;
     int64_t seed = 0;
     int64_t n_group = 1;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "coupling/training/run.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -49,7 +50,7 @@ Exit TrainRun::run() {
     TrainProgress progress(config.n_epoch, epoch_, epoch_ * n_batch_ + batch_,
                            config.n_epoch * n_batch_, parts_.is_quiet || !parts_.job.is_root());
     progress_ = &progress;
-    while (epoch_ < config.n_epoch) {
+    while (epoch_ < config.n_epoch && !has_stalled()) {
         // The last batch is omitted if it is not full.
         const auto order = permutation(n_pair, config.seed, epoch_);
         while (batch_ < n_batch_) {
@@ -61,6 +62,14 @@ Exit TrainRun::run() {
         end_epoch();
     }
     return finish(Exit::success);
+}
+
+bool TrainRun::has_stalled() const {
+    const int64_t n_patience = parts_.config.early_stopping;
+    const auto& rows = history_.rows();
+    if (n_patience == 0 || std::ssize(rows) < n_patience) return false;
+    return std::none_of(rows.end() - n_patience, rows.end(),
+                        [](const EpochRow& row) { return row.is_best; });
 }
 
 void TrainRun::learn(const std::vector<int64_t>& order) {

@@ -53,6 +53,9 @@ public:
     /// Runs the remaining epochs. Returns `success`, or `stopped` after a signal.
     Exit run();
 
+    /// Returns true if early stopping ends the training: the validation loss has not improved in
+    /// the last epochs.
+    bool has_stalled() const;
     const TrainHistory& history() const { return history_; }
     int64_t n_batch() const { return n_batch_; }
 

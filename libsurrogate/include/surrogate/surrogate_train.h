@@ -66,25 +66,31 @@ typedef struct surrogate_trainer_options surrogate_trainer_options;
  *                    custom                 the caller's own: see surrogate_trainer_forward
  *   huber_delta      > 0, in units of the scale; default 1
  *   gradient_weight  >= 0; default 0.1
- *   optimizer        adamw (default), adam: adds weight_decay to the gradient
+ *   optimizer        adamw (default), adam: adds weight_decay to the gradient, sgd
  *   learning_rate    > 0; default 1e-3
  *   weight_decay     >= 0; default 1e-5. Applies to all weights except biases and the weights of
  *                    norms and embeddings
  *   decay_all        false (default), true: applies to those, too
  *   beta1, beta2     0 .. 1; default 0.9, 0.999
  *   epsilon          > 0; default 1e-8
+ *   momentum         0 .. 1, of sgd; default 0
+ *   nesterov         false (default), true: Nesterov momentum of sgd
  *   max_grad_norm    scales the gradient down to this norm if it is larger; 0: never; default 1
  *   ema_decay        0 .. 1: decay of the exponential moving average of the weights; 0: none;
  *                    default 0
- *   schedule         constant (default), one_cycle, cosine, plateau
+ *   schedule         constant (default), one_cycle, cosine, plateau, step: multiplies the rate by
+ *                    gamma after every step_size optimizer steps
  *   steps            length of one_cycle and cosine in optimizer steps; required by them
- *   warmup           one_cycle: fraction of the steps, default 0.1; constant, cosine, plateau:
- *                    steps of a linear increase of the rate, default 0
+ *   warmup           one_cycle: fraction of the steps, default 0.1; others: steps of a linear
+ *                    increase of the rate, default 0
+ *   step_size        1, 2, ..; required by schedule=step
+ *   gamma            > 0, at most 1; default 0.1
  *   initial_divisor, final_divisor
  *                    one_cycle: the rate starts at learning_rate / initial_divisor and ends at the
  *                    start's rate / final_divisor; default 1e4, 1e4. cosine: it ends at
  *                    learning_rate / final_divisor
- *   cycle_momentum   true (default), false: one_cycle varies beta1 between 0.95 and 0.85
+ *   cycle_momentum   true (default), false: one_cycle varies beta1, or the momentum of sgd, between
+ *                    0.95 and 0.85
  *   plateau_factor, plateau_patience
  *                    multiplies the rate by plateau_factor after plateau_patience validations
  *                    without a smaller error; default 0.5, 10
@@ -220,7 +226,7 @@ typedef struct surrogate_step_report {
     double loss;          /* mean over the samples, before the step */
     double gradient_norm; /* before clipping */
     double learning_rate;
-    double beta1;
+    double beta1; /* momentum of sgd */
     int32_t was_skipped; /* 1: loss or gradient not finite; weights are unchanged */
     int32_t reserved;
 } surrogate_step_report;

@@ -131,9 +131,9 @@ void list_differences(const nlohmann::json& theirs, const nlohmann::json& ours,
 /// The arenas of a checkpoint, which one rank writes and all read.
 std::vector<std::pair<std::string, std::span<double>>> Trainer::state() {
     std::vector<std::pair<std::string, std::span<double>>> arenas = {
-        {"weights", optimizer_->weights()},
-        {"moment1", optimizer_->first_moment()},
-        {"moment2", optimizer_->second_moment()}};
+        {"weights", optimizer_->weights()}, {"moment1", optimizer_->first_moment()}};
+    if (!optimizer_->second_moment().empty())
+        arenas.emplace_back("moment2", optimizer_->second_moment());
     if (recipe_.ema_decay > 0) arenas.emplace_back("average", optimizer_->average());
     if (plateau_.n_seen > 0)
         arenas.emplace_back("best", std::span<double>(best_.begin(), best_.end()));
@@ -319,7 +319,8 @@ void Trainer::make_room_for(Restored& restored) {
     restored.seen.resize(n_input() + n_output());
     const int64_t n_arena = std::ssize(optimizer_->weights());
     const Counters& counters = restored.counters;
-    const int n = 3 + (recipe_.ema_decay > 0) + (counters.n_seen > 0);
+    const int n_moment = optimizer_->second_moment().empty() ? 1 : 2;
+    const int n = 1 + n_moment + (recipe_.ema_decay > 0) + (counters.n_seen > 0);
     for (int i = 0; i < n; ++i) restored.arenas.emplace_back(n_arena);
     if (counters.n_seen > 0 && best_.size() == 0) best_ = kernels::Buffer<double>(n_arena);
     restored.slots.resize(static_cast<size_t>(counters.n_kept));
@@ -342,7 +343,8 @@ void Trainer::read_state(const CheckpointFile* file, KeptExchange* kept, Restore
             problem = std::current_exception();
         }
     };
-    std::vector<const char*> names = {"weights", "moment1", "moment2"};
+    std::vector<const char*> names = {"weights", "moment1"};
+    if (!optimizer_->second_moment().empty()) names.push_back("moment2");
     if (recipe_.ema_decay > 0) names.push_back("average");
     if (restored.counters.n_seen > 0) names.push_back("best");
     for (size_t i = 0; i < names.size(); ++i) {
@@ -397,6 +399,7 @@ void Trainer::take(Restored& restored) {
     if (restored.texts)
         model_->shared_card()->set_ranges(restored.ranges, std::move(*restored.texts));
     validation_.clear();
+    evaluated_.reset();
     model_->weights()->refresh();
 }
 

@@ -52,11 +52,9 @@ bool decays(const MasterWeights::Entry& entry) {
 
 Optimizer::Optimizer(MasterWeights& master, const Recipe& recipe, const kernels::Queue& queue,
                      std::span<const std::string> fixed)
-    : master_(master),
-      recipe_(recipe),
-      queue_(queue),
-      first_(std::ssize(master.values())),
-      second_(std::ssize(master.values())) {
+    : master_(master), recipe_(recipe), queue_(queue), first_(std::ssize(master.values())) {
+    if (recipe.optimizer != OptimizerKind::sgd)
+        second_ = kernels::Buffer<double>(std::ssize(master.values()));
     const std::span<const double> precise = master_.precise();
     if (recipe_.ema_decay > 0) {
         average_ = kernels::Buffer<double>(std::ssize(precise));
@@ -82,11 +80,12 @@ double Optimizer::scale(std::span<double> gradients, double factor) const {
     return std::sqrt(sum);
 }
 
-void Optimizer::step_piece(const Piece& piece, const double* gradients, const Factors& factors,
-                           const Rate& rate) {
+void Optimizer::step_adam(const Piece& piece, const double* gradients, const Factors& factors,
+                          const Rate& rate) {
+    const bool adds_decay = recipe_.optimizer == OptimizerKind::adam;
     const double decay = piece.decays ? recipe_.weight_decay : 0;
-    const double kept = recipe_.adds_decay_to_gradient ? 1 : 1 - rate.learning_rate * decay;
-    const double added = recipe_.adds_decay_to_gradient ? decay : 0;
+    const double kept = adds_decay ? 1 : 1 - rate.learning_rate * decay;
+    const double added = adds_decay ? decay : 0;
     double* const p = master_.precise().data() + piece.first;
     double* const m = first_.data() + piece.first;
     double* const v = second_.data() + piece.first;
@@ -98,7 +97,29 @@ void Optimizer::step_piece(const Piece& piece, const double* gradients, const Fa
         const double size = std::sqrt(v[i]) / factors.second_root + recipe_.epsilon;
         p[i] = p[i] * kept - factors.step * (m[i] / size);
     }
+}
+
+void Optimizer::step_sgd(const Piece& piece, const double* gradients, const Factors& factors,
+                         const Rate& rate) {
+    const double decay = piece.decays ? recipe_.weight_decay : 0;
+    double* const p = master_.precise().data() + piece.first;
+    double* const m = first_.data() + piece.first;
+    const double* const from = gradients + piece.first;
+    for (int64_t i = 0; i < piece.size; ++i) {
+        const double g = from[i] * factors.gradient + decay * p[i];
+        m[i] = rate.beta1 * m[i] + g;
+        p[i] -= rate.learning_rate * (recipe_.is_nesterov ? g + rate.beta1 * m[i] : m[i]);
+    }
+}
+
+void Optimizer::step_piece(const Piece& piece, const double* gradients, const Factors& factors,
+                           const Rate& rate) {
+    if (recipe_.optimizer == OptimizerKind::sgd)
+        step_sgd(piece, gradients, factors, rate);
+    else
+        step_adam(piece, gradients, factors, rate);
     if (average_.size() == 0) return;
+    const double* const p = master_.precise().data() + piece.first;
     double* const average = average_.data() + piece.first;
     const double rest = 1 - recipe_.ema_decay;
     for (int64_t i = 0; i < piece.size; ++i)

@@ -18,14 +18,16 @@ namespace surrogate::impl {
 /// say so. Source: spec of FLARE, section 7.
 bool decays(const MasterWeights::Entry& entry);
 
-/// Adam and AdamW in double precision on MasterWeights::precise(), and the exponential average of
-/// the weights. Step t = 1, 2, .. with gradient g, rate lr:
+/// AdamW, Adam and SGD in double precision on MasterWeights::precise(), and the exponential average
+/// of the weights. Step t = 1, 2, .. with gradient g, rate lr:
 ///   adamw   p *= 1 - lr wd          adam   g += wd p
 ///   m += (1 - beta1) (g - m)
 ///   v = beta2 v + (1 - beta2) g^2
 ///   p -= lr / (1 - beta1^t) m / (sqrt(v) / sqrt(1 - beta2^t) + epsilon)
+///   sgd     g += wd p,  m = beta1 m + g,  p -= lr m;  nesterov: p -= lr (g + beta1 m)
 ///   average = d average + (1 - d) p
-/// Bitwise reproducible for any number of threads. Source: arXiv:1711.05101; torch.optim.AdamW.
+/// Bitwise reproducible for any number of threads. Source: arXiv:1711.05101; torch.optim.AdamW,
+/// torch.optim.SGD.
 class Optimizer {
 public:
     /// master must outlive the object. Allocates all memory, including the memory of precise().
@@ -42,7 +44,7 @@ public:
 
     int64_t n_step() const { return n_step_; }
 
-    /// Arenas, for checkpoints. average: empty if there is none.
+    /// Arenas, for checkpoints. The second moment of SGD and a missing average are empty.
     std::span<double> weights() const { return master_.precise(); }
     std::span<double> first_moment() { return {first_.begin(), first_.end()}; }
     std::span<double> second_moment() { return {second_.begin(), second_.end()}; }
@@ -63,6 +65,10 @@ private:
     };
     void step_piece(const Piece& piece, const double* gradients, const Factors& factors,
                     const Rate& rate);
+    void step_adam(const Piece& piece, const double* gradients, const Factors& factors,
+                   const Rate& rate);
+    void step_sgd(const Piece& piece, const double* gradients, const Factors& factors,
+                  const Rate& rate);
 
     MasterWeights& master_;
     Recipe recipe_;

@@ -37,6 +37,8 @@ Rate rate_at(const Recipe& recipe, int64_t step, int64_t n_drop) {
         return one_cycle(recipe, static_cast<double>(std::min(step, recipe.n_step - 1)));
     Rate rate{recipe.learning_rate, recipe.beta1};
     for (int64_t i = 0; i < n_drop; ++i) rate.learning_rate *= recipe.plateau_factor;
+    if (recipe.schedule == ScheduleKind::step)
+        for (int64_t i = 0; i < step / recipe.step_size; ++i) rate.learning_rate *= recipe.gamma;
     const double j = static_cast<double>(step), warmup = recipe.warmup;
     if (j < warmup) {
         rate.learning_rate *= (j + 1) / warmup;

@@ -20,9 +20,10 @@ struct Rate {
 ///                 j <= e1:  p = j / e1 (0 if e1 = 0),     c(lr0, lr, p),  beta1 c(0.95, 0.85, p)
 ///                 else:     p = (j - e1) / (e2 - e1),     c(lr, lr1, p),  beta1 c(0.85, 0.95, p)
 ///   cosine      after W steps of warm-up c(lr, lr / final_divisor, (j - W) / (T - W))
+///   step        lr gamma^(j / step_size), integer division
 ///   warm-up     of the others: lr (j + 1) / W in steps j < W
 /// Steps behind the last one have the rate of the end.
-/// Source: PyTorch's OneCycleLR, CosineAnnealingLR, LinearLR; spec of FLARE, section 7.
+/// Source: PyTorch's OneCycleLR, CosineAnnealingLR, StepLR, LinearLR; spec of FLARE, section 7.
 Rate rate_at(const Recipe& recipe, int64_t step, int64_t n_drop);
 
 /// Watches validations for schedule=plateau: a number that is smaller than all before is better.

@@ -31,6 +31,7 @@ struct Key {
     std::vector<std::string> words = {};
     double least = 0, most = infinity;
     bool is_open_below = false, is_open_above = false;  ///< the limit itself is not allowed
+    bool is_in_0_1 = true;                              ///< version 0.1 has the key
 };
 
 Key word(const char* name, std::vector<std::string> words) {
@@ -49,27 +50,37 @@ Key whole(const char* name, const char* value, double least) {
     return {name, value, Takes::whole, {}, least, 0x1p53};
 }
 
+/// Returns a key that version 0.1 does not have.
+Key added(Key key) {
+    key.is_in_0_1 = false;
+    return key;
+}
+
 const std::vector<Key>& keys() {
     static const std::vector<Key> table = {
         word("loss",
              {"relative_l2", "mse", "weighted_mse", "gradient_l2", "l1", "huber", "custom"}),
-        positive("huber_delta", "1"),
+        added(positive("huber_delta", "1")),
         not_negative("gradient_weight", "0.1"),
-        word("optimizer", {"adamw", "adam"}),
+        word("optimizer", {"adamw", "adam", "sgd"}),
         positive("learning_rate", "1e-3"),
         not_negative("weight_decay", "1e-5"),
         word("decay_all", {"false", "true"}),
         fraction("beta1", "0.9", true),
         fraction("beta2", "0.999", true),
         positive("epsilon", "1e-8"),
+        added(fraction("momentum", "0", true)),
+        added(word("nesterov", {"false", "true"})),
         not_negative("max_grad_norm", "1"),
         fraction("ema_decay", "0", false),
-        word("schedule", {"constant", "one_cycle", "cosine", "plateau"}),
+        word("schedule", {"constant", "one_cycle", "cosine", "plateau", "step"}),
         whole("steps", "0", 0),
         not_negative("warmup", ""),  // 0.1 for one_cycle, otherwise 0
         positive("initial_divisor", "1e4"),
         positive("final_divisor", "1e4"),
         word("cycle_momentum", {"true", "false"}),
+        added(whole("step_size", "0", 0)),
+        added({"gamma", "0.1", Takes::number, {}, 0, 1, true, false}),
         {"plateau_factor", "0.5", Takes::number, {}, 0, 1, true, false},
         whole("plateau_patience", "10", 1),
         not_negative("noise", "0"),
@@ -168,6 +179,8 @@ std::map<std::string, std::string> TrainingSettings::all() const {
 std::map<std::string, std::string> TrainingSettings::stored() const {
     std::map<std::string, std::string> stored;
     for (const auto& [key, value] : all()) {
+        const Key& known = find(key);
+        if (!known.is_in_0_1 && value == canonical(known, known.value)) continue;
         const std::string_view kept = key == "loss" ? stored_name(renamed_losses, value) : value;
         stored[std::string(stored_name(renamed_keys, key))] = kept;
     }
@@ -209,6 +222,11 @@ void require_schedule(const Recipe& recipe) {
             "schedule=one_cycle and schedule=cosine need 'steps', their length in steps of "
             "the optimizer");
     }
+    if (recipe.schedule == ScheduleKind::step && recipe.step_size < 1) {
+        contradict(
+            "schedule=step needs 'step_size', the number of optimizer steps between two "
+            "reductions of the rate");
+    }
     if (recipe.schedule == ScheduleKind::one_cycle) {
         if (recipe.warmup > 1) {
             contradict("warmup is " + number_text(recipe.warmup) +
@@ -236,11 +254,13 @@ Recipe TrainingSettings::recipe() const {
     recipe.loss = values.kind<LossKind>("loss");
     recipe.gradient_weight = values.number("gradient_weight");
     recipe.huber_delta = values.number("huber_delta");
-    recipe.adds_decay_to_gradient = values.is("optimizer", "adam");
+    recipe.optimizer = values.kind<OptimizerKind>("optimizer");
     recipe.learning_rate = values.number("learning_rate");
     recipe.weight_decay = values.number("weight_decay");
     recipe.decays_all = values.is("decay_all", "true");
-    recipe.beta1 = values.number("beta1");
+    const bool is_sgd = recipe.optimizer == OptimizerKind::sgd;
+    recipe.beta1 = values.number(is_sgd ? "momentum" : "beta1");
+    recipe.is_nesterov = values.is("nesterov", "true");
     recipe.beta2 = values.number("beta2");
     recipe.epsilon = values.number("epsilon");
     recipe.max_grad_norm = values.number("max_grad_norm");
@@ -251,6 +271,8 @@ Recipe TrainingSettings::recipe() const {
     recipe.initial_divisor = values.number("initial_divisor");
     recipe.final_divisor = values.number("final_divisor");
     recipe.cycles_momentum = values.is("cycle_momentum", "true");
+    recipe.step_size = values.count("step_size");
+    recipe.gamma = values.number("gamma");
     recipe.plateau_factor = values.number("plateau_factor");
     recipe.plateau_patience = values.count("plateau_patience");
     recipe.noise = values.number("noise");
@@ -260,6 +282,8 @@ Recipe TrainingSettings::recipe() const {
     recipe.reservoir = values.count("reservoir");
     recipe.seed = values.count("seed");
     require_schedule(recipe);
+    if (recipe.is_nesterov && (!is_sgd || recipe.beta1 == 0))
+        contradict("nesterov=true needs optimizer=sgd and a momentum above 0");
     if (recipe.loss == LossKind::custom && recipe.reservoir > 0) {
         contradict(
             "reservoir is set, but steps on stored samples need a loss that the trainer computes; "

@@ -10,16 +10,19 @@ namespace surrogate::impl {
 
 /// In the order of the values of the setting `loss`.
 enum class LossKind { relative_l2, mse, weighted_mse, gradient_l2, l1, huber, custom };
-enum class ScheduleKind { constant, one_cycle, cosine, plateau };
+enum class OptimizerKind { adamw, adam, sgd };
+enum class ScheduleKind { constant, one_cycle, cosine, plateau, step };
 
 /// Values of a training's settings. The comments of surrogate_train.h say what they mean.
 struct Recipe {
     LossKind loss = LossKind::relative_l2;
     double gradient_weight = 0.1, huber_delta = 1;
-    bool adds_decay_to_gradient = false;  ///< optimizer=adam
+    OptimizerKind optimizer = OptimizerKind::adamw;
     double learning_rate = 1e-3, weight_decay = 1e-5;
     bool decays_all = false;
-    double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8;
+    double beta1 = 0.9;  ///< optimizer=sgd: the momentum
+    double beta2 = 0.999, epsilon = 1e-8;
+    bool is_nesterov = false;  ///< optimizer=sgd
     double max_grad_norm = 1;
     double ema_decay = 0;
     ScheduleKind schedule = ScheduleKind::constant;
@@ -27,6 +30,8 @@ struct Recipe {
     double warmup = 0;  ///< one_cycle: fraction of the steps; otherwise steps
     double initial_divisor = 1e4, final_divisor = 1e4;
     bool cycles_momentum = true;
+    int64_t step_size = 0;  ///< schedule=step: steps between two reductions of the rate
+    double gamma = 0.1;     ///< schedule=step: factor of a reduction
     double plateau_factor = 0.5;
     int64_t plateau_patience = 10;
     double noise = 0;
@@ -46,7 +51,8 @@ public:
     /// All keys with their values, those with defaults too; numbers in their shortest form.
     std::map<std::string, std::string> all() const;
 
-    /// Returns all() with the keys and losses of version 0.1, which checkpoints keep.
+    /// Returns all() with the keys and losses of version 0.1, which checkpoints keep. Keys that
+    /// version 0.1 does not have are left out if they have their defaults.
     std::map<std::string, std::string> stored() const;
     /// Returns the present key of a stored one.
     static std::string_view present_key(std::string_view stored);

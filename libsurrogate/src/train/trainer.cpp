@@ -247,7 +247,8 @@ std::string Trainer::describe() const {
     text += line("parameters", weights.n_parameter(), "");
     text += line("samples a step", group_.n * recipe_.accumulate, "");
     text += line("gradients", sums_->bytes(), "bytes");
-    text += line("weights in double, moments", 24 * n_arena, "bytes");
+    const int64_t n_moment = recipe_.optimizer == OptimizerKind::sgd ? 1 : 2;
+    text += line("weights in double, moments", 8 * (1 + n_moment) * n_arena, "bytes");
     if (recipe_.ema_decay > 0) text += line("average", 8 * n_arena, "bytes");
     text += line("predictions and targets", 3 * prediction_.bytes(), "bytes");
     const int64_t workspace = plan_.counter("workspace_bytes"),

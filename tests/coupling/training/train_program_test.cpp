@@ -97,6 +97,43 @@ TEST_F(TrainProgram, ResumedTrainingHasTheBitsOfAnUninterruptedOne) {
         EXPECT_EQ(column_of("whole", key), column_of("part", key)) << key;
 }
 
+TEST_F(TrainProgram, EarlyStoppingEndsATrainingThatDoesNotImprove) {
+    Recipe recipe;
+    // A rate that changes nothing: only the first epoch has the smallest loss so far.
+    recipe.training = "epochs = 30\nbatch = 2\nlearning_rate = 1e-30\nearly_stopping = 3\n";
+    recipe.data = "";
+    expect_told(train(0, recipe), "the validation loss was not smaller in the last 3 epochs");
+    EXPECT_EQ(column_of("out", "epoch").size(), 4u);
+    // A resumed training that is more patient goes on.
+    recipe.training = "epochs = 30\nbatch = 2\nlearning_rate = 1e-30\nearly_stopping = 5\n";
+    train(0, recipe, "--resume");
+    EXPECT_EQ(column_of("out", "epoch").size(), 6u);
+    recipe.validation = "0";
+    recipe.folder = "none";
+    expect_told(train(2, recipe), "'early_stopping' needs held-out samples");
+}
+
+TEST_F(TrainProgram, SgdWithMomentumAndStepsResumesToTheSameWeights) {
+    const std::string settings =
+        "batch = 2\noptimizer = 'sgd'\nmomentum = 0.9\nnesterov = true\nlearning_rate = 1e-2\n"
+        "schedule = 'step'\nstep_size = 10\ngamma = 0.5\nwarmup = 3\nloss = 'huber'\n";
+    Recipe whole;
+    whole.training = "epochs = 6\n" + settings;
+    whole.folder = "whole";
+    train(0, whole);
+    const auto loss = column_of("whole", "loss");
+    EXPECT_LT(loss.back(), 0.8 * loss.front());
+    const auto rate = column_of("whole", "learning_rate");
+    EXPECT_NEAR(rate.back() / rate[1], 0.5 * 0.5 * 0.5 * 0.5 / 0.5, 1e-9);
+    Recipe part = whole;
+    part.folder = "part";
+    part.training = "epochs = 3\n" + settings;
+    train(0, part);
+    part.training = whole.training;
+    train(0, part, "--resume");
+    EXPECT_EQ(weights(file("whole/last.safetensors")), weights(file("part/last.safetensors")));
+}
+
 // A script that runs a chain of trainings again goes on with the second: the model that it starts
 // from has the same bytes.
 TEST_F(TrainProgram, FinishedTrainingThatIsResumedOnAnotherDayLeavesTheSameBytes) {

@@ -132,7 +132,7 @@ TEST(Optimizer, StepsAreThoseOfPyTorch) {
     for (int adam = 0; adam < 2; ++adam) {
         MasterWeights master = one_weight({0.5, -1.25, 3.0});
         Recipe recipe;
-        recipe.adds_decay_to_gradient = adam == 1;
+        if (adam == 1) recipe.optimizer = impl::OptimizerKind::adam;
         recipe.beta2 = 0.95;
         recipe.epsilon = 1e-3;
         recipe.weight_decay = 0.1;

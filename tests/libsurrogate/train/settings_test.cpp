@@ -34,7 +34,10 @@ TEST(TrainingSettings, HaveTheDocumentedDefaults) {
     EXPECT_EQ(recipe.noise, 0);
     EXPECT_EQ(recipe.accumulate, 1);
     EXPECT_EQ(recipe.max_nonfinite_steps, 0);
-    EXPECT_FALSE(recipe.adds_decay_to_gradient);
+    EXPECT_EQ(recipe.optimizer, impl::OptimizerKind::adamw);
+    EXPECT_FALSE(recipe.is_nesterov);
+    EXPECT_EQ(recipe.gamma, 0.1);
+    EXPECT_EQ(recipe.huber_delta, 1);
     EXPECT_FALSE(recipe.decays_all);
     EXPECT_TRUE(recipe.cycles_momentum);
 }

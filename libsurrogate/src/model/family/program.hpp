@@ -27,8 +27,8 @@ struct PlanRequest {
     DeviceContext* device = nullptr;      ///< backend cuda; `queue` then does the host's part
     std::span<const Column> inputs = {};  ///< of runs by the card; those that are constant are set
     /// Coordinates of the input points, one column per axis, if the network has a port of
-    /// coordinates: normalized by the card, or unchanged with option coordinates=normalized. The plan
-    /// owns the columns and updates them when points move.
+    /// coordinates: normalized by the card, or unchanged with option coordinates=normalized. The
+    /// plan owns the columns and updates them when points move.
     std::span<const Column> coordinates = {};
     bool stops_at_range = false;  ///< values outside make a run one that collect() must report
 
