@@ -70,6 +70,20 @@ module surrogate_train
             type(c_ptr), value :: block
             integer(c_int) :: found
         end function
+        function c_trainer_bind_labels(trainer, labels) bind(c, name="surrogate_trainer_bind_labels") result(found)
+            import
+            type(c_ptr), value :: trainer
+            type(c_ptr), value :: labels
+            integer(c_int) :: found
+        end function
+        function c_trainer_set_class_weights(trainer, weights, n_weights) &
+            bind(c, name="surrogate_trainer_set_class_weights") result(found)
+            import
+            type(c_ptr), value :: trainer
+            real(c_double), intent(in) :: weights(*)
+            integer(c_int64_t), value :: n_weights
+            integer(c_int) :: found
+        end function
         function c_trainer_bind_gradient(trainer, name, unit, array) &
             bind(c, name="surrogate_trainer_bind_gradient") result(found)
             import
@@ -255,7 +269,8 @@ module surrogate_train
 
     public :: surrogate_trainer_options_create, surrogate_trainer_options_set, surrogate_trainer_options_destroy, &
         surrogate_trainer_create, surrogate_trainer_bind_target, surrogate_trainer_bind_target_block, &
-        surrogate_trainer_bind_gradient, surrogate_trainer_bind_gradient_block, surrogate_trainer_forward, &
+        surrogate_trainer_bind_labels, surrogate_trainer_set_class_weights, surrogate_trainer_bind_gradient, &
+        surrogate_trainer_bind_gradient_block, surrogate_trainer_forward, &
         surrogate_trainer_backward, surrogate_trainer_add_validation_loss, &
         surrogate_trainer_set_point_weights, surrogate_trainer_set_scale, surrogate_trainer_set_grid_shape, &
         surrogate_trainer_accumulate, surrogate_trainer_apply, surrogate_trainer_step, surrogate_trainer_validate, &
@@ -329,6 +344,29 @@ contains
         integer(c_int) :: found
         found = bind_field(c_trainer_bind_target_block, trainer%handle, name, unit, surrogate_array_of(array))
         call finish(found, "surrogate_trainer_bind_target_block", status)
+    end subroutine
+
+    ! labels: integer(4) or integer(8), the class of each of this rank's points, from 0 (loss=cross_entropy).
+    subroutine surrogate_trainer_bind_labels(trainer, labels, status)
+        type(surrogate_trainer), intent(in) :: trainer
+        BOUND_ARRAY :: labels
+        integer(c_int), intent(out), optional :: status
+        type(surrogate_array) :: view
+        type(c_array), target :: column
+        integer(c_int) :: found
+        view = surrogate_array_of(labels)
+        found = c_column(view, "labels"//c_null_char, column)
+        if (found == surrogate_success) found = c_trainer_bind_labels(trainer%handle, c_loc(column))
+        call finish(found, "surrogate_trainer_bind_labels", status)
+    end subroutine
+
+    subroutine surrogate_trainer_set_class_weights(trainer, weights, status)
+        type(surrogate_trainer), intent(in) :: trainer
+        real(c_double), intent(in) :: weights(:)
+        integer(c_int), intent(out), optional :: status
+        integer(c_int) :: found
+        found = c_trainer_set_class_weights(trainer%handle, weights, size(weights, kind=c_int64_t))
+        call finish(found, "surrogate_trainer_set_class_weights", status)
     end subroutine
 
     ! Derivatives of the caller's own loss (loss=custom). array, unit and component_dim as in

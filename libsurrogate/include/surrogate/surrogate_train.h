@@ -63,8 +63,13 @@ typedef struct surrogate_trainer_options surrogate_trainer_options;
  *                                           outputs
  *                    huber                  as l1, with half of the squared error up to huber_delta
  *                                           and huber_delta (|error| - huber_delta / 2) beyond
+ *                    cross_entropy          of classes: the outputs are logits, one per class, the
+ *                                           targets are labels (bind_labels). Mean over points
+ *                                           with point and class weights, as in PyTorch
  *                    custom                 the caller's own: see surrogate_trainer_forward
  *   huber_delta      > 0, in units of the scale; default 1
+ *   label_smoothing  0 .. 1: fraction of the target probability that cross_entropy spreads over all
+ *                    classes; default 0
  *   gradient_weight  >= 0; default 0.1
  *   optimizer        adamw (default), adam: adds weight_decay to the gradient, sgd
  *   learning_rate    > 0; default 1e-3
@@ -152,6 +157,22 @@ SURROGATE_API surrogate_status surrogate_trainer_bind_target_block(surrogate_tra
                                                                    const char* unit,
                                                                    const surrogate_block* block);
 
+/* Binds the classes of the points, the target of loss=cross_entropy: class c is output c of the
+ * card, whose mean is 0 and std is 1. Local. Every step reads the array until it is bound again.
+ *   labels  [n_local, 1] of the output domain, int32 or int64: 0 .. n_output - 1, or -100 for a
+ *           point to ignore
+ * Errors: INVALID_ARGUMENT (another loss), SHAPE. Labels that are not classes are errors of the
+ * step. Since 0.2 */
+SURROGATE_API surrogate_status surrogate_trainer_bind_labels(surrogate_trainer* trainer,
+                                                             const surrogate_array* labels);
+
+/* Sets the weights of classes in loss=cross_entropy, such as inverse frequencies. Local.
+ *   weights  [n_weights], one per output of the card, >= 0, not all 0; copied. Default: 1
+ * Errors: INVALID_ARGUMENT (another loss; a weight), SHAPE (n_weights). Since 0.2 */
+SURROGATE_API surrogate_status surrogate_trainer_set_class_weights(surrogate_trainer* trainer,
+                                                                   const double* weights,
+                                                                   int64_t n_weights);
+
 /* Binds the derivatives of the caller's own loss with respect to an output, for loss=custom. Local.
  * Every surrogate_trainer_backward reads the array.
  *   unit   of the output: the derivatives are in units of the loss per this unit; NULL: the
@@ -226,7 +247,7 @@ typedef struct surrogate_step_report {
     double loss;          /* mean over the samples, before the step */
     double gradient_norm; /* before clipping */
     double learning_rate;
-    double beta1; /* momentum of sgd */
+    double beta1;        /* momentum of sgd */
     int32_t was_skipped; /* 1: loss or gradient not finite; weights are unchanged */
     int32_t reserved;
 } surrogate_step_report;
@@ -249,7 +270,8 @@ SURROGATE_API surrogate_status surrogate_trainer_step(surrogate_trainer* trainer
 /* Returns loss and errors of the bound sample without training on it. Collective over the plan.
  *   loss   may be NULL
  *   error  [n_output of the card] relative L2 error of each output in its unit, with the point
- *          weights if they are set; may be NULL
+ *          weights if they are set; with cross_entropy the fraction of the points of each class
+ *          that are predicted as another class, NaN for a class without points; may be NULL
  * Errors: as surrogate_trainer_accumulate. */
 SURROGATE_API surrogate_status surrogate_trainer_validate(surrogate_trainer* trainer, double* loss,
                                                           double* error);
@@ -299,7 +321,7 @@ SURROGATE_API surrogate_status surrogate_trainer_reservoir_step(surrogate_traine
  *   - Values of all ranks count as they were bound, without noise. Steps that were skipped or have
  *     failed, samples that stayed in the reservoir, validations, and targets at points of weight 0
  *     do not count.
- *   - With loss=custom there are no targets, and ranges of outputs stay.
+ *   - With loss=custom and cross_entropy ranges of outputs stay.
  *   - Ranges that are not on the card are not added; coordinates and pooled statistics stay.
  *   - All plans of the model, of any thread, use the new ranges from their next run on, time loops
  *     from their next step on. surrogate_model_save, _save_model, _input, _output, _describe and

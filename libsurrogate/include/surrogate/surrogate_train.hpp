@@ -64,6 +64,13 @@ public:
                      const char* unit = nullptr) {
         check(surrogate_trainer_bind_target_block(get(), name.c_str(), unit, &block));
     }
+    void bind_labels(const surrogate_array& labels) {
+        check(surrogate_trainer_bind_labels(get(), &labels));
+    }
+    void set_class_weights(const std::vector<double>& weights) {
+        check(surrogate_trainer_set_class_weights(get(), weights.data(),
+                                                  static_cast<int64_t>(weights.size())));
+    }
     void bind_gradient(const std::string& name, const surrogate_array& array,
                        const char* unit = nullptr) {
         check(surrogate_trainer_bind_gradient(get(), name.c_str(), unit, &array));

@@ -85,6 +85,16 @@ surrogate_status surrogate_trainer_bind_target_block(surrogate_trainer* trainer,
     return with(trainer, [&](Trainer& own) { own.bind_target(name, unit, block); });
 }
 
+surrogate_status surrogate_trainer_bind_labels(surrogate_trainer* trainer,
+                                               const surrogate_array* labels) {
+    return with(trainer, [&](Trainer& own) { own.bind_labels(labels); });
+}
+
+surrogate_status surrogate_trainer_set_class_weights(surrogate_trainer* trainer,
+                                                     const double* weights, int64_t n_weights) {
+    return with(trainer, [&](Trainer& own) { own.set_class_weights(weights, n_weights); });
+}
+
 surrogate_status surrogate_trainer_bind_gradient(surrogate_trainer* trainer, const char* name,
                                                  const char* unit, const surrogate_array* array) {
     return with(trainer, [&](Trainer& own) { own.bind_gradient(name, unit, array); });

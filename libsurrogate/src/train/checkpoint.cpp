@@ -36,7 +36,7 @@ struct Trainer::KeptExchange {
         : inputs(trainer.data_parallel(), trainer.shared_, trainer.group_, *trainer.plan_.input(),
                  trainer.n_kept_input()),
           targets(trainer.data_parallel(), trainer.shared_, trainer.group_, *trainer.plan_.output(),
-                  static_cast<int64_t>(trainer.n_output())) {}
+                  std::ssize(trainer.targets_)) {}
     void connect() {
         inputs.connect();
         targets.connect();

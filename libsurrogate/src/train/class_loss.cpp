@@ -96,8 +96,7 @@ void ClassLoss::gradient(const Sample& sample, double* to) const {
             const bool is_ignored = sample.label[i] < 0;
             const auto label = static_cast<size_t>(is_ignored ? 0 : sample.label[i]);
             const Softmax softmax(sample, i, n_class_);
-            const double factor =
-                is_ignored ? 0 : sample.weight_of(i) / sums_[denominator()];
+            const double factor = is_ignored ? 0 : sample.weight_of(i) / sums_[denominator()];
             const double sharp = (1 - smoothing_) * class_weights_[label];
             for (size_t c = 0; c < n_class_; ++c) {
                 const double p = softmax.probability(c);

@@ -58,9 +58,10 @@ Key added(Key key) {
 
 const std::vector<Key>& keys() {
     static const std::vector<Key> table = {
-        word("loss",
-             {"relative_l2", "mse", "weighted_mse", "gradient_l2", "l1", "huber", "custom"}),
+        word("loss", {"relative_l2", "mse", "weighted_mse", "gradient_l2", "l1", "huber",
+                      "cross_entropy", "custom"}),
         added(positive("huber_delta", "1")),
+        added(fraction("label_smoothing", "0", false)),
         not_negative("gradient_weight", "0.1"),
         word("optimizer", {"adamw", "adam", "sgd"}),
         positive("learning_rate", "1e-3"),
@@ -254,6 +255,7 @@ Recipe TrainingSettings::recipe() const {
     recipe.loss = values.kind<LossKind>("loss");
     recipe.gradient_weight = values.number("gradient_weight");
     recipe.huber_delta = values.number("huber_delta");
+    recipe.label_smoothing = values.number("label_smoothing");
     recipe.optimizer = values.kind<OptimizerKind>("optimizer");
     recipe.learning_rate = values.number("learning_rate");
     recipe.weight_decay = values.number("weight_decay");

@@ -9,14 +9,23 @@
 namespace surrogate::impl {
 
 /// In the order of the values of the setting `loss`.
-enum class LossKind { relative_l2, mse, weighted_mse, gradient_l2, l1, huber, custom };
+enum class LossKind {
+    relative_l2,
+    mse,
+    weighted_mse,
+    gradient_l2,
+    l1,
+    huber,
+    cross_entropy,
+    custom
+};
 enum class OptimizerKind { adamw, adam, sgd };
 enum class ScheduleKind { constant, one_cycle, cosine, plateau, step };
 
 /// Values of a training's settings. The comments of surrogate_train.h say what they mean.
 struct Recipe {
     LossKind loss = LossKind::relative_l2;
-    double gradient_weight = 0.1, huber_delta = 1;
+    double gradient_weight = 0.1, huber_delta = 1, label_smoothing = 0;
     OptimizerKind optimizer = OptimizerKind::adamw;
     double learning_rate = 1e-3, weight_decay = 1e-5;
     bool decays_all = false;

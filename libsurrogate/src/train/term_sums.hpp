@@ -54,9 +54,8 @@ public:
         const auto stride = static_cast<int64_t>(n);
         for_each_chunk(n_point, [&](int64_t first, int64_t end, int thread) {
             int64_t* const limbs = thread_limbs_.data() + 2 * n * static_cast<size_t>(thread);
-            for_each_term(first, end, [&](size_t s, double term) {
-                grids_[s].add(term, limbs + s, stride);
-            });
+            for_each_term(first, end,
+                          [&](size_t s, double term) { grids_[s].add(term, limbs + s, stride); });
         });
         reduce(comm);
         return outcome;

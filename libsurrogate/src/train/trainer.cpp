@@ -57,9 +57,10 @@ Trainer::Trainer(Plan& plan, std::shared_ptr<Context> shared,
         sums_.emplace(*model_->weights(), plan_.queue().n_thread(), order_of(plan_),
                       plan_.weight_stages(), recipe_.bucket);
         sums_->reserve(this->data_parallel());
-        loss_.emplace(recipe_, model_->card().outputs, plan_.queue());
-        targets_.resize(n_output());
-        target_rows_.resize(n_output(), -1);
+        require_classes();
+        loss_ = make_loss(recipe_, model_->card().outputs, plan_.queue());
+        targets_.resize(has_labels() ? 1 : n_output());
+        target_rows_.resize(targets_.size(), -1);
         caller_gradients_.resize(n_output());
         caller_gradient_rows_.resize(n_output(), -1);
         seen_ = SeenRanges(n_input() + n_output());
@@ -115,11 +116,82 @@ void Trainer::require_same_model() const {
                 "ranks that train together must agree; these differ: " + different);
 }
 
+/// Throws invalid_argument unless the outputs of the card can be logits of classes.
+void Trainer::require_classes() const {
+    if (!has_labels()) return;
+    const auto& outputs = model_->card().outputs;
+    if (outputs.size() < 2) {
+        throw Error(Status::invalid_argument,
+                    "loss=cross_entropy needs an output for each of two or more classes, and the "
+                    "model has one output");
+    }
+    for (const FieldCard& output : outputs) {
+        if (output.mean == 0 && output.std == 1) continue;
+        throw Error(
+            Status::invalid_argument,
+            "output '" + output.name + "' has mean " + number_text(output.mean) + " and std " +
+                number_text(output.std) +
+                " on the card, expected 0 and 1: with loss=cross_entropy outputs are logits");
+    }
+}
+
+/// Returns the loss of fields. Throws invalid_argument for other losses; `what` begins the message.
+FieldLoss& Trainer::field_loss(const char* what) const {
+    if (auto* const loss = dynamic_cast<FieldLoss*>(loss_.get())) return *loss;
+    throw Error(Status::invalid_argument, std::string(what) +
+                                              " are for losses of fields, and loss is '" +
+                                              settings_.all().at("loss") + "'");
+}
+
+void Trainer::bind_labels(const surrogate_array* labels) {
+    if (!has_labels()) {
+        throw Error(Status::invalid_argument,
+                    "loss is '" + settings_.all().at("loss") +
+                        "', expected 'cross_entropy' for labels; set loss=cross_entropy");
+    }
+    if (!labels) throw Error(Status::invalid_argument, "array of labels is NULL");
+    check_array(*labels, "labels", false, NumberKind::integer);
+    const int64_t expected[] = {n_point(), 1};
+    if (!std::ranges::equal(labels->shape, expected)) {
+        throw Error(Status::shape, "labels: array has shape " + shape_text(labels->shape) +
+                                       ", expected " + shape_text(expected));
+    }
+    targets_[0] = column_of(*labels, 0);
+    target_rows_[0] = n_point();
+}
+
+void Trainer::set_class_weights(const double* weights, int64_t n) {
+    auto* const loss = dynamic_cast<ClassLoss*>(loss_.get());
+    if (!loss) {
+        throw Error(Status::invalid_argument,
+                    "class weights are for loss=cross_entropy, and loss is '" +
+                        settings_.all().at("loss") + "'");
+    }
+    if (!weights) throw Error(Status::invalid_argument, "class weights are NULL");
+    if (n != static_cast<int64_t>(n_output())) {
+        throw Error(Status::shape, "there are " + std::to_string(n) + " class weights, expected " +
+                                       std::to_string(n_output()) + ", one per output");
+    }
+    double largest = 0;
+    for (int64_t c = 0; c < n; ++c) {
+        if (!(weights[c] >= 0) || std::isinf(weights[c])) {
+            throw Error(Status::invalid_argument,
+                        "weight of class '" + model_->card().outputs[static_cast<size_t>(c)].name +
+                            "' is " + number_text(weights[c]) + ", expected a number from 0");
+        }
+        largest = std::max(largest, weights[c]);
+    }
+    if (largest == 0) throw Error(Status::invalid_argument, "all class weights are 0");
+    loss->set_class_weights(std::span(weights, static_cast<size_t>(n)));
+}
+
 void Trainer::bind_target(const char* name, const char* unit, const surrogate_array* array) {
+    field_loss("targets of outputs");
     for (const Plan::Target& target : plan_.targets_of(name, unit, array)) bind(target);
 }
 
 void Trainer::bind_target(const char* name, const char* unit, const surrogate_block* block) {
+    field_loss("targets of outputs");
     bind(plan_.target_of(name, unit, block));
 }
 
@@ -197,7 +269,7 @@ void Trainer::set_scale(const char* output, double scale) {
                                                   "' is " + number_text(scale) +
                                                   "; it must be a number above 0");
     }
-    loss_->set_scale(static_cast<size_t>(found - names.begin()), scale);
+    field_loss("scales of errors").set_scale(static_cast<size_t>(found - names.begin()), scale);
 }
 
 void Trainer::set_lattice(int64_t n_x, int64_t n_y) {
@@ -214,10 +286,10 @@ void Trainer::set_lattice(int64_t n_x, int64_t n_y) {
 
 int64_t Trainer::counter(const char* key) const {
     if (!key) throw Error(Status::invalid_argument, "counter key is NULL");
-    const int64_t bytes = optimizer_->bytes() + sums_->bytes() + loss_->bytes() +
+    const int64_t bytes = optimizer_->bytes() + sums_->bytes() + (loss_ ? loss_->bytes() : 0) +
                           reservoir_.bytes() + best_.bytes() + prediction_.bytes() +
                           target_.bytes() + gradient_.bytes() + weights_.bytes() + noise_.bytes() +
-                          (lattice_ ? lattice_->bytes() : 0);
+                          labels_.bytes() + (lattice_ ? lattice_->bytes() : 0);
     const std::pair<std::string, int64_t> counters[] = {
         {"bytes_sent", last_step_.bytes},        {"collectives", last_step_.collectives},
         {"steps", optimizer_->n_step()},         {"bytes", bytes},

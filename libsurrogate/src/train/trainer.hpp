@@ -40,6 +40,8 @@ public:
     void bind_target(const char* name, const char* unit, const surrogate_block* block);
     void bind_gradient(const char* name, const char* unit, const surrogate_array* array);
     void bind_gradient(const char* name, const char* unit, const surrogate_block* block);
+    void bind_labels(const surrogate_array* labels);
+    void set_class_weights(const double* weights, int64_t n);
     void set_point_weights(const surrogate_array* weights);
     void set_scale(const char* output, double scale);
     void set_lattice(int64_t n_x, int64_t n_y);
@@ -88,6 +90,7 @@ private:
     void bind_gradient(const Plan::Target& target);
     void find_groups();
     void require_same_model() const;
+    void require_classes() const;
     std::span<const double> weights_of(int32_t which);
     void follow_lattice();
     void make_room();
@@ -96,9 +99,12 @@ private:
     void require_bound_outputs() const;
     void require_targets() const;
     void require_gradients() const;
+    bool has_labels() const { return recipe_.loss == LossKind::cross_entropy; }
+    FieldLoss& field_loss(const char* what) const;
+    void take_labels(const Column& from, NumberKind kind);
     void take_gradients();
     SampleOutcome find_outcome(SampleOutcome own);
-    void take_targets(std::span<const Column> targets);
+    void take_targets(const Source& source);
     void give_predictions() const;
     Sample sample() const;
     SampleOutcome measure(const Source& source, bool is_learnt);
@@ -140,14 +146,16 @@ private:
     Group group_;
     std::optional<Optimizer> optimizer_;
     std::optional<GradientSums> sums_;
-    std::optional<Loss> loss_;
+    std::unique_ptr<Loss> loss_;  ///< null: loss=custom
     std::optional<LatticeLoss> lattice_;
     Noise noise_{0, 0};
     int64_t n_x_ = 0, n_y_ = 0;
     int64_t lattice_revision_ = -1;  // revision of the domain for which lattice_ was set up
 
-    std::vector<Column> targets_;                // (n_output), no data: not bound
-    std::vector<int64_t> target_rows_;           // (n_output), -1: not bound
+    // (n_output), or one column: the labels of classes.
+    std::vector<Column> targets_;                // no data: not bound
+    std::vector<int64_t> target_rows_;           // -1: not bound
+    kernels::Buffer<int64_t> labels_;            // (n_point); loss=cross_entropy
     std::vector<Column> caller_gradients_;       // (n_output); loss=custom
     std::vector<int64_t> caller_gradient_rows_;  // (n_output), -1: not bound
     std::optional<SampleOutcome> evaluated_;     // of forward(), until backward(); loss=custom

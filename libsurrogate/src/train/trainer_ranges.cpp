@@ -13,7 +13,7 @@ void Trainer::note_ranges(const Source& source) {
         if (column.is_constant || !column.data) continue;
         seen_.note(i, column, plan_.input_kind(i), plan_.n_input_row(i));
     }
-    if (recipe_.loss == LossKind::custom) return;  // there are no targets
+    if (recipe_.loss == LossKind::custom || has_labels()) return;  // no targets of outputs
     const double* const weights = has_weights_ ? weights_.data() : nullptr;
     for (size_t o = 0; o < n_output(); ++o) {
         const double* const values = target_.data() + static_cast<int64_t>(o) * n_point();

@@ -26,11 +26,12 @@ void Trainer::follow_lattice() {
                     "loss=gradient_l2 needs a structured grid; call "
                     "surrogate_trainer_set_grid_shape first");
     });
-    loss_->set_lattice(nullptr);
+    FieldLoss& loss = field_loss("structured grids");
+    loss.set_lattice(nullptr);
     lattice_.reset();
     const auto& points = dynamic_cast<const PointDomain&>(*plan_.output());
     lattice_.emplace(points, n_x_, n_y_, static_cast<int64_t>(n_output()));
-    loss_->set_lattice(&*lattice_);
+    loss.set_lattice(&*lattice_);
     lattice_revision_ = revision;
 }
 
@@ -41,6 +42,7 @@ void Trainer::make_room() {
     prediction_ = kernels::Buffer<double>(n);
     target_ = kernels::Buffer<double>(n);
     gradient_ = kernels::Buffer<double>(n);
+    if (has_labels()) labels_ = kernels::Buffer<int64_t>(n_point());
     prediction_columns_.clear();
     gradient_columns_.clear();
     for (size_t o = 0; o < n_output(); ++o) {
@@ -53,13 +55,16 @@ void Trainer::make_room() {
 }
 
 void Trainer::require_targets() const {
-    for (size_t o = 0; o < n_output(); ++o) {
+    for (size_t o = 0; o < targets_.size(); ++o) {
         const bool is_bound = target_rows_[o] >= 0 && (targets_[o].data || target_rows_[o] == 0);
         if (is_bound && target_rows_[o] == n_point()) continue;
-        const std::string what = "target of output '" + model_->card().outputs[o].name + "'";
+        const std::string what = has_labels()
+                                     ? "array of labels"
+                                     : "target of output '" + model_->card().outputs[o].name + "'";
         if (!is_bound) {
             throw Error(Status::invalid_argument,
-                        what + " is not bound; call surrogate_trainer_bind_target first");
+                        what + " is not bound; call surrogate_trainer_bind_" +
+                            (has_labels() ? "labels first" : "target first"));
         }
         throw Error(Status::shape, what + " is bound to an array of " +
                                        std::to_string(target_rows_[o]) +
@@ -134,7 +139,27 @@ void Trainer::take_gradients() {
     }
 }
 
-void Trainer::take_targets(std::span<const Column> targets) {
+/// Reads the labels of the points, as integers or, from the reservoir, as real numbers. Throws
+/// invalid_argument for a label that is not a class.
+void Trainer::take_labels(const Column& from, NumberKind kind) {
+    constexpr int64_t ignored = -100;  // of PyTorch's cross_entropy
+    const auto n_class = static_cast<int64_t>(n_output());
+    for (int64_t i = 0; i < n_point(); ++i) {
+        const int64_t label = kind == NumberKind::integer ? load_integer(from, i)
+                                                          : static_cast<int64_t>(load(from, i));
+        labels_[i] = label == ignored ? -1 : label;
+        if (label == ignored || (label >= 0 && label < n_class)) continue;
+        throw Error(Status::invalid_argument,
+                    "label " + std::to_string(label) + " at " + plan_.output()->point_text(i) +
+                        " is not a class, expected 0 to " + std::to_string(n_class - 1) +
+                        ", or -100 for a point to ignore");
+    }
+}
+
+void Trainer::take_targets(const Source& source) {
+    const std::span<const Column> targets = source.targets;
+    if (has_labels())
+        return take_labels(targets[0], source.is_bound ? NumberKind::integer : NumberKind::real);
     for (size_t o = 0; o < n_output(); ++o) {
         double* const to = target_.data() + static_cast<int64_t>(o) * n_point();
         const BadValue bad =
@@ -156,8 +181,8 @@ void Trainer::give_predictions() const {
 }
 
 Sample Trainer::sample() const {
-    return {prediction_.data(), target_.data(), has_weights_ ? weights_.data() : nullptr,
-            n_point()};
+    return {prediction_.data(), target_.data(), has_weights_ ? weights_.data() : nullptr, n_point(),
+            has_labels() ? labels_.data() : nullptr};
 }
 
 /// Counts the samples of a training over all groups: samples of one place in a batch have the same
@@ -183,7 +208,7 @@ SampleOutcome Trainer::measure(const Source& source, bool is_learnt) {
             require_bound_outputs();
         } else {
             if (source.is_bound) require_targets();
-            take_targets(source.targets);
+            take_targets(source);
         }
         losses_.reserve(losses_.size() + 1);
         validation_.reserve(validation_.size() + 1);

@@ -37,6 +37,7 @@ def context_options():
 def training_settings():
     rows = []
     text = re.sub(r"\(\n? *(\"\w+\"),\s+\{", r"(\1, {", table_of_keys(read("libsurrogate/src/train/settings.cpp")))
+    text = re.sub(r"word\([^()]*\)", lambda match: re.sub(r"\s+", " ", match[0]).replace("( ", "("), text)
     text = re.sub(r"added\((.*)\),$", r"\1,", text, flags=re.M)
     entries = re.findall(r'(?:(\w+)\(|\{)"(\w+)", (.*?)[)}],(?: +//.*)?$', text, re.M)
     header = read("libsurrogate/include/surrogate/surrogate_train.h")

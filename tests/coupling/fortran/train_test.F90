@@ -17,6 +17,7 @@ program train_test
     type(surrogate_step_report) :: report
     real(dp), target :: x(2, n_x, n_y), a(0:n_x + 1, 0:n_y + 1), p(n_x, n_y), solved(0:n_x + 1, 0:n_y + 1)
     real(dp), target :: derivative(0:n_x + 1, 0:n_y + 1)
+    integer, target :: classes(n_x, n_y)
     real(dp) :: first, later, error(1), mean_loss
     integer(c_int64_t) :: n_kept, value
     integer(c_int32_t) :: n_widened
@@ -124,6 +125,17 @@ program train_test
     call check(mean_loss == later .and. is_best, "a validation with the program's loss")
     call surrogate_trainer_bind_gradient_block(trainer, "pressure", derivative(1:n_x, 1:2), status=status)
     call check(status == surrogate_shape, "derivatives of another size")
+
+    classes = 1
+    call surrogate_trainer_bind_labels(trainer, classes, status)
+    call check_status(status, surrogate_invalid_argument, "expected 'cross_entropy'")
+    call surrogate_trainer_set_class_weights(trainer, [1.0_dp, 2.0_dp], status)
+    call check_status(status, surrogate_invalid_argument, "class weights")
+    ! Classes need two outputs or more.
+    call surrogate_trainer_destroy(trainer)
+    call surrogate_trainer_options_set(training, "loss", "cross_entropy")
+    call surrogate_trainer_create(trainer, plan, training, status=status)
+    call check_status(status, surrogate_invalid_argument, "two or more classes")
 
     call surrogate_context_create(context, options="threads=1")
     call surrogate_model_initialize(fresh, context, 1_c_int64_t, '{"format": 1, "family": "flare", "network": {"in_dim": 3, &

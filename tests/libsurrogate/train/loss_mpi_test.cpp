@@ -79,10 +79,10 @@ TEST_F(Losses, HaveTheSameBitsOnAnyRanksAndThreads) {
     const Rows all(all_rows());
     const auto alone = impl::self_communicator();
     for (const LossKind kind : all_kinds) {
-        impl::Loss one(recipe_of(kind), outputs, queue(1));
+        impl::FieldLoss one(recipe_of(kind), outputs, queue(1));
         ASSERT_EQ(one.measure(*alone, all.sample(true), n, SampleOutcome::good),
                   SampleOutcome::good);
-        impl::Loss many(recipe_of(kind), outputs, queue(3));
+        impl::FieldLoss many(recipe_of(kind), outputs, queue(3));
         ASSERT_EQ(many.measure(comm, own.sample(true), n, SampleOutcome::good),
                   SampleOutcome::good);
         EXPECT_EQ(one.value(), many.value());
@@ -113,7 +113,7 @@ TEST_F(Losses, AreWhatTheFormulasSay) {
         }
     }
     const auto value = [&](LossKind kind) {
-        impl::Loss loss(recipe_of(kind), outputs, queue(2));
+        impl::FieldLoss loss(recipe_of(kind), outputs, queue(2));
         loss.set_scale(0, 7);
         EXPECT_EQ(loss.measure(comm, own.sample(true), n, SampleOutcome::good),
                   SampleOutcome::good);
@@ -131,7 +131,7 @@ TEST_F(Losses, L1AndHuberAreThoseOfPyTorch) {
     for (const LossKind kind : {LossKind::l1, LossKind::huber}) {
         impl::Recipe recipe = recipe_of(kind);
         recipe.huber_delta = delta;
-        impl::Loss loss(recipe, outputs, queue(2));
+        impl::FieldLoss loss(recipe, outputs, queue(2));
         const double scales[] = {3, outputs[1].std};
         loss.set_scale(0, scales[0]);
         ASSERT_EQ(loss.measure(comm, own.sample(true), n, SampleOutcome::good),
@@ -172,7 +172,7 @@ TEST_F(Losses, GradientsAreThoseOfDifferences) {
     // l1 has no derivative where prediction and target agree; its formula is tested above.
     for (const LossKind kind :
          {LossKind::relative_l2, LossKind::mse, LossKind::weighted_mse, LossKind::huber}) {
-        impl::Loss loss(recipe_of(kind), outputs, queue(2));
+        impl::FieldLoss loss(recipe_of(kind), outputs, queue(2));
         Rows rows = own;
         loss.measure(comm, rows.sample(true), n, SampleOutcome::good);
         std::vector<double> g(rows.prediction.size());
@@ -200,7 +200,7 @@ TEST_F(Losses, GradientsAreThoseOfDifferences) {
 TEST_F(Losses, AgreeingPredictionsHaveNoGradientAndTrapNothing) {
     TrapGuard traps;
     for (const LossKind kind : all_kinds) {
-        impl::Loss loss(recipe_of(kind), outputs, queue(1));
+        impl::FieldLoss loss(recipe_of(kind), outputs, queue(1));
         Rows same = own;
         same.prediction = same.target;
         EXPECT_EQ(loss.measure(comm, same.sample(false), n, SampleOutcome::good),
@@ -215,7 +215,7 @@ TEST_F(Losses, AgreeingPredictionsHaveNoGradientAndTrapNothing) {
 TEST_F(Losses, ZeroTargetsAreRefusedByRelativeOnes) {
     Rows zero = own;
     for (double& t : zero.target) t = 0;
-    impl::Loss loss(recipe_of(LossKind::relative_l2), outputs, queue(1));
+    impl::FieldLoss loss(recipe_of(LossKind::relative_l2), outputs, queue(1));
     EXPECT_EQ(loss.measure(comm, zero.sample(false), n, SampleOutcome::good), SampleOutcome::good);
     const Refusal found = refusal([&] { loss.value(); });
     EXPECT_EQ(found.status, kernels::Status::not_finite);
@@ -223,7 +223,7 @@ TEST_F(Losses, ZeroTargetsAreRefusedByRelativeOnes) {
 }
 
 TEST_F(Losses, TheWorstVerdictIsThatOfAllRanks) {
-    impl::Loss loss(recipe_of(LossKind::relative_l2), outputs, queue(1));
+    impl::FieldLoss loss(recipe_of(LossKind::relative_l2), outputs, queue(1));
     const bool is_last = comm.rank() == comm.size() - 1;
     EXPECT_EQ(loss.measure(comm, own.sample(false), n,
                            is_last ? SampleOutcome::failed : SampleOutcome::good),
@@ -250,7 +250,7 @@ TEST_F(Losses, GradientL2IsTheGoldenDarcyLoss) {
         const Domain domain(context, column(x.data(), std::ssize(rows)), rows.data());
         const auto& points = dynamic_cast<const impl::PointDomain&>(*domain.get()->domain);
         impl::LatticeLoss lattice(points, n_side, n_side, 1);
-        impl::Loss loss(recipe_of(LossKind::gradient_l2), field, queue(2));
+        impl::FieldLoss loss(recipe_of(LossKind::gradient_l2), field, queue(2));
         loss.set_lattice(&lattice);
         double mean = 0, worst = 0;
         for (int64_t s = 0; s < 2; ++s) {

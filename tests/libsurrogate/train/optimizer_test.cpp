@@ -154,6 +154,49 @@ TEST(Optimizer, StepsAreThoseOfPyTorch) {
     }
 }
 
+TEST(Optimizer, SgdStepsAreThoseOfPyTorch) {
+    // Six steps of torch.optim.SGD: lr 0.01, momentum 0.8, weight_decay 0.1, clipped to 1.5.
+    const std::vector<double> expected[] = {
+        {0.4767580265426355, -1.231047984459854, 3.0558496062394003},
+        {0.4755213871054189, -1.2274222303996598, 3.0713810769658014}};
+    for (int nesterov = 0; nesterov < 2; ++nesterov) {
+        MasterWeights master = one_weight({0.5, -1.25, 3.0});
+        Recipe recipe;
+        recipe.optimizer = impl::OptimizerKind::sgd;
+        recipe.is_nesterov = nesterov == 1;
+        recipe.weight_decay = 0.1;
+        recipe.max_grad_norm = 1.5;
+        impl::Optimizer optimizer(master, recipe, queue(2));
+        EXPECT_TRUE(optimizer.second_moment().empty());
+        std::vector<double> gradients(master.values().size());
+        for (int j = 0; j < 6; ++j) {
+            gradients[0] = 0.3 - 0.1 * j;
+            gradients[1] = 1e-4 * (j + 1);
+            gradients[2] = -2.0 * (j % 2);
+            const double norm = optimizer.scale(gradients, 1);
+            optimizer.step(gradients, norm, {0.01, 0.8});
+        }
+        for (size_t i = 0; i < 3; ++i)
+            EXPECT_NEAR(master.precise()[i], expected[nesterov][i], 1e-14) << nesterov << " " << i;
+    }
+}
+
+TEST(Schedule, StepsAreThoseOfPyTorch) {
+    // StepLR(step_size=4, gamma=0.3)
+    Recipe recipe;
+    recipe.schedule = ScheduleKind::step;
+    recipe.learning_rate = 2e-3;
+    recipe.step_size = 4;
+    recipe.gamma = 0.3;
+    const std::pair<int64_t, double> table[] = {{0, 0.002},   {3, 0.002},   {4, 0.0006},
+                                                {7, 0.0006},  {8, 0.00018}, {11, 0.00018},
+                                                {12, 5.4e-05}};
+    for (const auto& [step, rate] : table)
+        EXPECT_NEAR(impl::rate_at(recipe, step, 0).learning_rate, rate, 1e-18) << step;
+    recipe.warmup = 2;
+    EXPECT_NEAR(impl::rate_at(recipe, 0, 0).learning_rate, 1e-3, 1e-18);
+}
+
 TEST(Optimizer, BitsDoNotDependOnThreads) {
     std::vector<double> found[2];
     for (int threads : {1, 3}) {

@@ -65,6 +65,28 @@ TEST(TrainingSettings, ReservoirsNeedALossOfTheTrainer) {
     EXPECT_TRUE(refusal([&] { settings.recipe(); }).says("remove 'reservoir'"));
 }
 
+TEST(TrainingSettings, KeysThatVersion01DoesNotHaveAreStoredIfTheyAreSet) {
+    TrainingSettings settings;
+    for (const char* key : {"huber_delta", "label_smoothing", "momentum", "nesterov", "gamma"})
+        EXPECT_FALSE(settings.stored().contains(key)) << key;
+    EXPECT_TRUE(settings.stored().contains("beta2"));
+    settings.set("momentum", "0.0");
+    EXPECT_FALSE(settings.stored().contains("momentum"));
+    settings.set("momentum", "0.9");
+    EXPECT_EQ(settings.stored().at("momentum"), "0.9");
+}
+
+TEST(TrainingSettings, SgdAndStepsNeedTheirNumbers) {
+    TrainingSettings settings;
+    settings.set("nesterov", "true");
+    EXPECT_TRUE(refusal([&] { settings.recipe(); }).says("momentum above 0"));
+    settings.set("optimizer", "sgd");
+    settings.set("momentum", "0.9");
+    EXPECT_EQ(settings.recipe().beta1, 0.9);
+    settings.set("schedule", "step");
+    EXPECT_TRUE(refusal([&] { settings.recipe(); }).says("step_size"));
+}
+
 TEST(TrainingSettings, SchedulesWithAnEndNeedSteps) {
     for (const char* schedule : {"one_cycle", "cosine"}) {
         TrainingSettings settings;
