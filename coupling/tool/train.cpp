@@ -56,10 +56,14 @@ void check_settings(const TrainConfig& config) {
     };
     for (const Setting& setting : config.training) attempt(training, setting);
     for (const Setting& setting : config.training) {
-        if (setting.key != "loss" || setting.value != "custom") continue;
-        wrong += (wrong.empty() ? "" : "\n") + setting.place +
-                 ": loss 'custom' is for programs that compute the loss themselves "
-                 "(surrogate_trainer_forward), expected a loss of the library";
+        if (setting.key != "loss") continue;
+        if (setting.value != "custom" && setting.value != "cross_entropy") continue;
+        wrong += (wrong.empty() ? "" : "\n") + setting.place + ": loss '" + setting.value +
+                 (setting.value == "custom"
+                      ? "' is for programs that compute the loss themselves "
+                        "(surrogate_trainer_forward), expected a loss of fields"
+                      : "' is for programs that bind labels (surrogate_trainer_bind_labels), "
+                        "expected a loss of fields");
     }
     for (const Setting& setting : config.options) attempt(options, setting);
     if (!wrong.empty()) throw Failure(Exit::bad_usage, wrong);

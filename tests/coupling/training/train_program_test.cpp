@@ -218,11 +218,13 @@ TEST_F(TrainProgram, RejectsAnUnknownFamilyBeforeNumbersAreRead) {
     EXPECT_FALSE(std::filesystem::exists(file("out")));
 }
 
-TEST_F(TrainProgram, RejectsALossThatACallerComputes) {
-    Recipe recipe;
-    recipe.training += "loss = 'custom'\n";
-    expect_told(train(2, recipe), "expected a loss of the library");
-    EXPECT_FALSE(std::filesystem::exists(file("out")));
+TEST_F(TrainProgram, RejectsLossesThatNeedTheCaller) {
+    for (const std::string loss : {"custom", "cross_entropy"}) {
+        Recipe recipe;
+        recipe.training += "loss = '" + loss + "'\n";
+        expect_told(train(2, recipe), "expected a loss of fields");
+        EXPECT_FALSE(std::filesystem::exists(file("out")));
+    }
 }
 
 TEST_F(TrainProgram, NamesTargetsThatAreZeroEverywhereBeforeTheFirstStep) {
