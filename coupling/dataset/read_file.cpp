@@ -215,6 +215,13 @@ std::vector<std::string> ReadFile::fields() const {
     return names;
 }
 
+std::vector<std::string> ReadFile::integer_fields() const {
+    std::vector<std::string> names;
+    for (const StoredVariable& variable : parts_->variables)
+        if (is_integer_field(parts_->form, variable)) names.push_back(variable.name);
+    return names;
+}
+
 const std::string& ReadFile::unit(const std::string& field) const {
     const StoredVariable* const found = find(parts_->variables, field);
     if (found != nullptr && is_field(parts_->form, *found)) return found->unit;
@@ -252,6 +259,21 @@ std::vector<double> ReadFile::along(const std::string& axis) const {
     std::vector<double> values(static_cast<size_t>(variable.shape[0]));
     parts_->named([&] { parts_->read(variable, {}, {{0}, {variable.shape[0]}}, values); });
     return values;
+}
+
+void ReadFile::read_integers(const std::string& field, const State& state, const Box& box,
+                             std::span<double> values) const {
+    constexpr double largest = 9007199254740992.0;  // 2^53: larger integers are not exact doubles
+    const StoredVariable* const found = find(parts_->variables, field);
+    if (found == nullptr || !is_integer_field(parts_->form, *found))
+        coupling::fail(SURROGATE_BAD_FILE, "data set '" + parts_->path + "': '" + field +
+                                               "' is not an integer variable over samples and "
+                                               "points");
+    parts_->named([&] { parts_->read(*found, state, box, values); });
+    for (const double value : values)
+        if (!(std::abs(value) <= largest))
+            coupling::fail(SURROGATE_BAD_FILE, "data set '" + parts_->path + "': '" + field +
+                                                   "' has an integer of more than 53 bits");
 }
 
 void ReadFile::read_weight(const State& state, const Box& box, std::span<double> values) const {

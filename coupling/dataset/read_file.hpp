@@ -45,6 +45,8 @@ public:
     const std::string& path() const;
     const StoredForm& form() const;
     std::vector<std::string> fields() const;
+    /// Returns the names of integers over samples and points, which may be labels of classes.
+    std::vector<std::string> integer_fields() const;
 
     /// Returns the unit of a field in the file. Throws BAD_FILE with near misses for a name that is
     /// not a field.
@@ -70,6 +72,11 @@ public:
     /// sample and point for NaN or an infinite value.
     void read(const std::string& field, const State& state, const Box& box,
               std::span<double> values) const;
+
+    /// Reads integers at the points of a box, in C order. Throws BAD_FILE for a name that is not an
+    /// integer field, and for integers of more than 53 bits.
+    void read_integers(const std::string& field, const State& state, const Box& box,
+                       std::span<double> values) const;
 
     /// Reads the weights of points in losses; requires form().has_weight.
     void read_weight(const State& state, const Box& box, std::span<double> values) const;

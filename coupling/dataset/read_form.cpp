@@ -319,11 +319,25 @@ const StoredVariable* find(const Variables& variables, const std::string& name) 
     return nullptr;
 }
 
-bool is_field(const StoredForm& form, const StoredVariable& variable) {
-    if (!is_real(variable) || is_coordinate(variable) || variable.name == "weight") return false;
+namespace {
+
+/// Returns true for variables over samples and points, without regard to their type.
+bool is_over_points(const StoredForm& form, const StoredVariable& variable) {
     if (form.points == PointForm::rows) return variable.axes == form.point_axes;
     return n_leading(variable.axes) > 0 && variable.axes[0] == "sample" &&
            points_of(variable) == form.point_axes;
+}
+
+}  // namespace
+
+bool is_field(const StoredForm& form, const StoredVariable& variable) {
+    if (!is_real(variable) || is_coordinate(variable) || variable.name == "weight") return false;
+    return is_over_points(form, variable);
+}
+
+bool is_integer_field(const StoredForm& form, const StoredVariable& variable) {
+    return variable.kind == StoredVariable::Kind::integer &&
+           variable.axes != Names{variable.name} && is_over_points(form, variable);
 }
 
 std::string why_no_field(const StoredForm& form, const StoredVariable& variable) {
@@ -361,7 +375,7 @@ bool is_read(const StoredForm& form, const StoredVariable& variable) {
     const bool is_axis = is_list && known_extent(form, variable.name) && variable.name != "sample";
     const bool is_offset = form.points == PointForm::rows && variable.name == "offset";
     return is_axis || is_offset || variable.name == "weight" || is_coordinate(variable) ||
-           is_field(form, variable);
+           is_field(form, variable) || is_integer_field(form, variable);
 }
 
 StoredForm form_of(const Variables& variables, const std::string& grid) {

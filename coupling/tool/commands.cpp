@@ -64,7 +64,8 @@ const char* const evaluate_footer =
     "areas.\n"
     "L1 and relative L2 are means over the samples, L2 is the root of the mean square, the maximum "
     "is\n"
-    "over all points. The worst sample has the largest relative L2 error.\n"
+    "over all points. The worst sample has the largest relative L2 error. With --labels the\n"
+    "predicted class is the output with the largest value.\n"
     "Exit status: 0 evaluated; 1 a value is not finite; 2 bad usage, file or data, or an output "
     "exists.\n"
     "Example: mpirun -n 4 surrogate evaluate model.safetensors --data test.h5 --csv errors.csv\n"
@@ -195,10 +196,14 @@ void add_evaluate(CLI::App& app, Arguments& arguments) {
                      "have the names of the fields)")
         ->type_name("FIELD=VARIABLE")
         ->allow_extra_args(false);
+    verb->add_option("--labels", evaluate.labels,
+                     "The integer variable with the class of each point: the outputs are classes")
+        ->type_name("VARIABLE");
     verb->add_option("--lead", evaluate.lead,
                      "Seconds between input and target of a series (default: its time step)")
         ->type_name("N");
-    verb->add_option("--csv", evaluate.csv, "Write the errors of every sample and output")
+    verb->add_option("--csv", evaluate.csv,
+                     "Write the errors of every sample and output, or the confusion matrix")
         ->type_name("FILE");
     verb->add_option("--json", evaluate.json,
                      "Write all numbers, on the sphere also the errors by latitude")

@@ -15,8 +15,9 @@ struct EvaluateArguments {
     std::vector<std::string> data;  ///< --data: data sets, may be repeated
     /// --map: variable of the data set, by field of the card
     std::vector<std::pair<std::string, std::string>> maps;
+    std::string labels;      ///< --labels: variable with the classes; the model is a classifier
     std::string lead;        ///< --lead: seconds between input and target of a series
-    std::string csv;         ///< --csv: errors of every sample and output
+    std::string csv;         ///< --csv: errors of every sample and output, or confusion matrix
     std::string json;        ///< --json: all numbers
     std::string plot;        ///< --plot: target, prediction and difference of the worst sample, PNG
     std::string worst;       ///< --worst: the worst sample as a series with one step, .pvd

@@ -18,6 +18,7 @@
 #include "coupling/training/dataset_trial.hpp"
 #include "coupling/training/fingerprint.hpp"
 #include "coupling/training/hash.hpp"
+#include "coupling/training/labels.hpp"
 #include "coupling/training/rollout.hpp"
 #include "coupling/training/run.hpp"
 #include "coupling/training/statistics.hpp"
@@ -57,16 +58,25 @@ void check_settings(const TrainConfig& config) {
     for (const Setting& setting : config.training) attempt(training, setting);
     for (const Setting& setting : config.training) {
         if (setting.key != "loss") continue;
-        if (setting.value != "custom" && setting.value != "cross_entropy") continue;
-        wrong += (wrong.empty() ? "" : "\n") + setting.place + ": loss '" + setting.value +
-                 (setting.value == "custom"
-                      ? "' is for programs that compute the loss themselves "
-                        "(surrogate_trainer_forward), expected a loss of fields"
-                      : "' is for programs that bind labels (surrogate_trainer_bind_labels), "
-                        "expected a loss of fields");
+        if (setting.value != "custom") continue;
+        wrong += (wrong.empty() ? "" : "\n") + setting.place +
+                 ": loss 'custom' is for programs that compute the loss themselves "
+                 "(surrogate_trainer_forward), expected a loss of the library";
     }
     for (const Setting& setting : config.options) attempt(options, setting);
     if (!wrong.empty()) throw Failure(Exit::bad_usage, wrong);
+    const bool is_classifier = loss_of(config) == "cross_entropy";
+    if (is_classifier && config.data.labels.empty())
+        throw Failure(Exit::bad_usage,
+                      "loss 'cross_entropy' needs 'labels' in [data], the variable with the class "
+                      "of each point");
+    if (!is_classifier && !config.data.labels.empty())
+        throw Failure(Exit::bad_usage,
+                      "'labels' in [data] needs loss = \"cross_entropy\", the loss "
+                      "is '" +
+                          loss_of(config) + "'");
+    if (!is_classifier && !config.class_weights.empty())
+        throw Failure(Exit::bad_usage, "'class_weights' needs loss = \"cross_entropy\"");
 }
 
 /// Rejects samples that are listed twice for training, or that are used for training and
@@ -130,6 +140,7 @@ Sources open_sources(const Job& job, const Context& data_parallel, const TrainCo
         all.insert(all.end(), sources.channels.outputs.begin(), sources.channels.outputs.end());
         check_symmetries(config.data.symmetries, *sources.data, all);
         check_rollout(config.rollout, *sources.data, sources.channels);
+        (void)class_weights(config, sources.channels);  // throws for a name that is not a class
         if (config.early_stopping > 0 && sources.data->validation().empty())
             throw Failure(Exit::bad_usage,
                           "'early_stopping' needs held-out samples, and 'validation' has none");
@@ -170,6 +181,8 @@ std::vector<bool> check_zero_targets(const Job& job, const Context& data_paralle
                                      std::vector<std::string>* warnings) {
     const TrainData& data = *sources.data;
     const auto& outputs = sources.channels.outputs;
+    if (sources.channels.labels)
+        return std::vector<bool>(data.validation().size() * outputs.size());
     const bool is_relative = has_relative_loss(config);
     const auto require_nonzero = [&](const std::vector<bool>& zero, const std::vector<Pair>& pairs,
                                      const std::string& which) {
@@ -303,11 +316,13 @@ void print_result(const TrainParts& parts, const TrainRun& run, Exit status) {
     if (const EpochRow* const best = run.history().best()) {
         std::string errors;
         for (size_t i = 0; i < best->error.size(); ++i)
-            errors +=
-                (i > 0 ? ", " : "") + parts.channels.outputs[i].name + " " +
-                (std::isnan(best->error[i]) ? "undefined (all are zero)" : number(best->error[i]));
+            errors += (i > 0 ? ", " : "") + parts.channels.outputs[i].name + " " +
+                      (std::isnan(best->error[i]) ? "undefined (no points, or all are zero)"
+                                                  : number(best->error[i]));
         lines.add("best", parts.folder.best() + ": epoch " + std::to_string(best->epoch) +
-                              ", relative L2 error on held-out samples: " + errors);
+                              (parts.channels.labels ? ", fraction of wrong points"
+                                                     : ", relative L2 error") +
+                              " on held-out samples: " + errors);
     }
     lines.add("last", parts.folder.last() + ": epoch " +
                           std::to_string(rows.empty() ? 0 : rows.back().epoch));
@@ -348,9 +363,12 @@ Exit train(Job& job, const TrainArguments& arguments) {
         folder.compare(fingerprint);
     }
     say("reading the training set for its means and ranges");
-    const auto& [inputs, outputs] = sources.channels;
+    const auto& inputs = sources.channels.inputs;
+    const auto& outputs = sources.channels.outputs;
     const DataStatistics statistics =
-        read_statistics(job, data_parallel, *sources.data, inputs, outputs);
+        read_statistics(job, data_parallel, *sources.data, inputs, sources.channels.fields());
+    check_labels(job, *sources.data, sources.channels, sources.data->training());
+    check_labels(job, *sources.data, sources.channels, sources.data->validation());
     std::vector<std::string> warnings;
     const std::vector<bool> zero_targets =
         check_zero_targets(job, data_parallel, config, sources, &warnings);

@@ -118,7 +118,10 @@ json card_without_pooled(const TrainConfig& config, const std::vector<Channel>& 
     for (size_t i = 0; i < inputs.size(); ++i)
         card["inputs"].push_back(card_field(inputs[i], statistics.inputs[i], is_normalized));
     for (size_t i = 0; i < outputs.size(); ++i)
-        card["outputs"].push_back(card_field(outputs[i], statistics.outputs[i], is_normalized));
+        card["outputs"].push_back(
+            statistics.outputs.empty()
+                ? json{{"name", outputs[i].name}, {"unit", ""}, {"mean", 0.0}, {"std", 1.0}}
+                : card_field(outputs[i], statistics.outputs[i], is_normalized));
     return card;
 }
 
@@ -130,7 +133,7 @@ json trial_card(const TrainConfig& config, const ModelChannels& channels) {
     unit.max = 1;
     DataStatistics statistics;
     statistics.inputs.assign(channels.inputs.size(), unit);
-    statistics.outputs.assign(channels.outputs.size(), unit);
+    statistics.outputs.assign(channels.fields().size(), unit);
     return card_without_pooled(config, channels.inputs, channels.outputs, statistics);
 }
 
@@ -147,7 +150,8 @@ json adapted_card(const Model& model, const TrainConfig& config, const std::vect
     json card = json::parse(model.describe()).at("card");
     const bool is_renewed = config.data.normalize.value_or(false);
     adapt(&card.at("inputs"), inputs, statistics.inputs, is_renewed, warnings);
-    adapt(&card.at("outputs"), outputs, statistics.outputs, is_renewed, warnings);
+    if (!statistics.outputs.empty())
+        adapt(&card.at("outputs"), outputs, statistics.outputs, is_renewed, warnings);
     add_pooled(&card, inputs, statistics);
     card.erase("checksums");
     return card;
@@ -155,9 +159,11 @@ json adapted_card(const Model& model, const TrainConfig& config, const std::vect
 
 ModelChannels channels_of(const Model& model, const TrainData& data) {
     ModelChannels channels;
+    channels.labels = data.labels();
     for (const auto& info : model.inputs()) channels.inputs.push_back(channel_of(info, data, true));
     for (const auto& info : model.outputs())
-        channels.outputs.push_back(channel_of(info, data, false));
+        channels.outputs.push_back(channels.labels ? Channel{info.name, "", info.unit, -1}
+                                                   : channel_of(info, data, false));
     if (channels.outputs.empty())
         throw Failure(Exit::bad_usage,
                       "the model's card names no fields, expected inputs and outputs for training");
@@ -168,8 +174,10 @@ ModelChannels channels_of(const TrainConfig& config, const TrainData& data) {
     ModelChannels channels;
     for (const auto& name : config.model.inputs)
         channels.inputs.push_back(data.channel(name, true));
+    channels.labels = data.labels();
     for (const auto& name : config.model.outputs)
-        channels.outputs.push_back(data.channel(name, false));
+        channels.outputs.push_back(channels.labels ? Channel{name, "", "", -1}
+                                                   : data.channel(name, false));
     return channels;
 }
 

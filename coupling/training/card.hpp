@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 #include <surrogate/surrogate.hpp>
 #include <vector>
@@ -15,7 +16,7 @@ namespace surrogate::tool {
 
 /// Returns the card of a new network: names, roles and units from the data; means, deviations,
 /// ranges and pooled statistics from the samples. Without normalization, means are 0 and deviations
-/// 1.
+/// 1. Outputs without statistics are classes: their logits have mean 0, deviation 1 and no range.
 nlohmann::json new_card(const TrainConfig& config, const std::vector<Channel>& inputs,
                         const std::vector<Channel>& outputs, const DataStatistics& statistics);
 
@@ -28,10 +29,13 @@ nlohmann::json adapted_card(const Model& model, const TrainConfig& config,
                             const std::vector<Channel>& inputs, const std::vector<Channel>& outputs,
                             const DataStatistics& statistics, std::vector<std::string>* warnings);
 
-/// The channels of a model, found in the data. Their units are compared when they are bound. Throws
-/// Failure.
+/// The channels of a model, found in the data. Their units are compared when they are bound.
+/// Outputs of a classifier are its classes, which have no variable of their own. Throws Failure.
 struct ModelChannels {
     std::vector<Channel> inputs, outputs;
+    std::optional<Channel> labels;  ///< of a classifier: the variable with the class of each point
+    /// Returns the outputs whose targets are fields in the data; none for a classifier.
+    std::vector<Channel> fields() const { return labels ? std::vector<Channel>() : outputs; }
 };
 ModelChannels channels_of(const Model& model, const TrainData& data);
 ModelChannels channels_of(const TrainConfig& config, const TrainData& data);

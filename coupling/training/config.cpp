@@ -20,6 +20,7 @@ constexpr double infinity = std::numeric_limits<double>::infinity();
 const std::vector<std::string> trainer_keys = {"loss",
                                                "gradient_weight",
                                                "huber_delta",
+                                               "label_smoothing",
                                                "optimizer",
                                                "learning_rate",
                                                "weight_decay",
@@ -113,6 +114,7 @@ void read_data(TomlTable table, TrainConfig* config) {
     if (symmetries == "square") data.symmetries = Symmetry::square;
     if (symmetries == "longitude") data.symmetries = Symmetry::longitude;
     data.normalize = table.flag("normalize");
+    data.labels = table.text("labels", "");
     read_names(table.table("names"), config);
     table.finish();
 }
@@ -148,6 +150,14 @@ void read_scale(TomlTable& table, TrainConfig* config) {
     }
 }
 
+void read_class_weights(TomlTable weights, TrainConfig* config) {
+    if (weights.get() == nullptr) return;
+    for (const auto& [key, value] : *weights.get()) {
+        const std::string name(key.str());
+        if (const auto number = weights.real(name, 0, 1e300)) config->class_weights[name] = *number;
+    }
+}
+
 void read_training(TomlTable table, TrainConfig* config) {
     config->training = settings_of(table, trainer_keys);
     config->n_epoch = table.whole("epochs", 0, 1);
@@ -159,6 +169,7 @@ void read_training(TomlTable table, TrainConfig* config) {
     config->rollout = table.whole("rollout", 1, 1);
     config->early_stopping = table.whole("early_stopping", 0, 1);
     read_scale(table, config);
+    read_class_weights(table.table("class_weights"), config);
     for (const auto& [key, why] : other_words)
         if (table.node(key) != nullptr)
             table.refuse(key, "'" + key + "' is not given here: " + why);

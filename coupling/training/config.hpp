@@ -36,12 +36,16 @@ struct TrainConfig {
         std::optional<double> lead_s;  ///< lead of a series; default: its time step
         Symmetry symmetries = Symmetry::none;
         std::optional<bool> normalize;
+        /// Integer variable with the class of each point; "": fields are trained.
+        std::string labels;
         std::map<std::string, std::string> names;  ///< name in the file, by field of the card
     } data;
 
     std::vector<Setting> training;        ///< for surrogate_trainer_options_set
     std::map<std::string, double> scale;  ///< for surrogate_trainer_set_scale
-    bool has_increment_scale = false;     ///< scale: mean change of each output within the lead
+    /// For surrogate_trainer_set_class_weights, by class.
+    std::map<std::string, double> class_weights;
+    bool has_increment_scale = false;  ///< scale: mean change of each output within the lead
     int64_t n_epoch = 0;
     int64_t early_stopping = 0;  ///< epochs without a smaller validation loss; 0: never stops early
     int64_t batch = 1;

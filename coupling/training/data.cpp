@@ -154,6 +154,20 @@ Channel TrainData::channel(const std::string& name, bool is_input) const {
     return channel;
 }
 
+std::optional<Channel> TrainData::labels() const {
+    const std::string& stored = config_->data.labels;
+    if (stored.empty()) return std::nullopt;
+    for (const auto& file : files_) {
+        const auto names = file->integer_fields();
+        if (std::find(names.begin(), names.end(), stored) != names.end()) continue;
+        const std::string near = near_word(stored, names);
+        fail("data set '" + file->path() + "' has no integer variable '" + one_line(stored, 60) +
+             "' over samples and points for the labels; it has " + listed(names) +
+             (near.empty() ? "" : "; did you mean '" + near + "'?"));
+    }
+    return Channel{stored, stored, "", -1};
+}
+
 bool TrainData::has_fixed_points() const {
     return form().points != PointForm::rows && form().points != PointForm::moving_cloud;
 }

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -45,6 +46,10 @@ public:
     /// unit in the first file. Coordinates are found only for inputs. Throws Failure with near
     /// misses.
     Channel channel(const std::string& name, bool is_input) const;
+
+    /// Returns the variable of the labels, which all files must have as integers; none if fields
+    /// are trained. Throws Failure with near misses.
+    std::optional<Channel> labels() const;
 
     /// Returns true if the points are the same in every sample of a file.
     bool has_fixed_points() const;

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "coupling/job/model_bytes.hpp"
+#include "coupling/training/labels.hpp"
 #include "coupling/training/rollout.hpp"
 
 namespace surrogate::tool {
@@ -95,6 +96,8 @@ void TrainEngine::make_trainer(const Context& data_parallel, const TrainConfig& 
         trainer_.emplace(*plan_, data_parallel, settings);
     has_lattice_loss_ = is_value(config.training, "loss", "gradient_l2");
     for (const auto& [output, scale] : config.scale) trainer_->set_scale(output, scale);
+    if (!config.class_weights.empty())
+        trainer_->set_class_weights(class_weights(config, channels_));
     for (size_t i = 0; config.has_increment_scale && i < channels_.outputs.size(); ++i) {
         if (statistics.increments.empty())
             throw Failure(Exit::bad_usage,
@@ -107,10 +110,12 @@ void TrainEngine::read_fields(const Pair& pair, const Change& change, int64_t n_
     const dataset::ReadFile& file = data_.file(pair.file);
     const dataset::State begin = earlier(pair, n_own);
     inputs_.resize(channels_.inputs.size());
-    targets_.resize(channels_.outputs.size());
+    targets_.resize(channels_.labels ? 0 : channels_.outputs.size());
     for (size_t i = 0; i < inputs_.size(); ++i)
         if (const Channel& channel = channels_.inputs[i]; !channel.is_coordinate())
             inputs_[i] = read_range(file, channel.stored, begin, change, domain_.range());
+    if (channels_.labels)
+        labels_ = read_labels(file, channels_.labels->stored, pair.target, change, domain_.range());
     for (size_t i = 0; i < targets_.size(); ++i)
         targets_[i] =
             read_range(file, channels_.outputs[i].stored, pair.target, change, domain_.range());
@@ -125,6 +130,9 @@ void TrainEngine::bind(const Pair& pair) {
     for (size_t i = 0; i < targets_.size(); ++i)
         trainer_->bind_target(channels_.outputs[i].name, column(targets_[i].data(), domain_.n()),
                               channels_.outputs[i].unit.c_str());
+    if (channels_.labels)
+        trainer_->bind_labels(
+            {labels_.data(), {domain_.n(), 1}, {1, 1}, SURROGATE_INT64, SURROGATE_HOST});
     if (!is_new_place_) return;
     if (data_.form().has_weight || data_.form().points == PointForm::sphere)
         trainer_->set_point_weights(column(domain_.weights().data(), domain_.n()));

@@ -70,6 +70,7 @@ private:
     bool is_new_place_ = true;  ///< the trainer has not seen the current points yet
 
     std::vector<std::vector<double>> inputs_, targets_;  ///< by channel
+    std::vector<int64_t> labels_;                        ///< of a classifier
     bool rolls_out_ = false;
     std::vector<std::vector<double>>
         own_;  ///< predictions that the next step starts from, by output

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <limits>
 
+#include "coupling/training/labels.hpp"
+
 namespace surrogate::tool {
 
 namespace {
@@ -24,45 +26,30 @@ double SampleErrors::worst() const {
     return worst;
 }
 
-Evaluation::Evaluation(const Job& job, const Context& context, const Model& model,
-                       const TrainData& data, const ModelChannels& channels, const Options& options)
-    : job_(job),
-      context_(context),
-      model_(model),
-      data_(data),
-      channels_(channels),
-      domain_(data, job.rank(), job.size()) {
+ModelRuns::ModelRuns(const Job& job, const Context& context, const Model& model,
+                     const TrainData& data, const ModelChannels& channels, const Options& options)
+    : job_(job), data_(data), channels_(channels), domain_(data, job.rank(), job.size()) {
     const Pair& first = data.training().front();
     job_.agree([&] { domain_.read(first); });
-    job_.agree([&] { domain_.create(context_, first); });
-    plan_.emplace(model_, domain_.domain(), options);
+    job_.agree([&] { domain_.create(context, first); });
+    plan_.emplace(model, domain_.domain(), options);
     inputs_.resize(channels_.inputs.size());
-    targets_.resize(channels_.outputs.size());
     predictions_.resize(channels_.outputs.size());
     for (const Channel& channel : channels_.inputs) outside_.push_back({channel.name});
-    if (!is_sphere()) return;
-    rows_.resize(targets_.size() * static_cast<size_t>(data_.form().extents[0]) * 2);
 }
 
-bool Evaluation::is_sphere() const {
-    return data_.form().points == dataset::PointForm::sphere;
-}
-
-/// Reads the fields of a pair at this rank's points. Local.
-void Evaluation::read(const Pair& pair) {
+/// Reads the inputs of a pair at this rank's points. Local.
+void ModelRuns::read(const Pair& pair) {
     const dataset::ReadFile& file = data_.file(pair.file);
     for (size_t i = 0; i < inputs_.size(); ++i)
         if (const Channel& channel = channels_.inputs[i]; !channel.is_coordinate())
             inputs_[i] = read_range(file, channel.stored, pair.input, {}, domain_.range());
-    for (size_t i = 0; i < targets_.size(); ++i) {
-        targets_[i] =
-            read_range(file, channels_.outputs[i].stored, pair.target, {}, domain_.range());
-        predictions_[i].resize(targets_[i].size());
-    }
+    for (std::vector<double>& prediction : predictions_)
+        prediction.resize(static_cast<size_t>(domain_.n()));
 }
 
 /// Binds the arrays of the sample. Local.
-void Evaluation::bind() {
+void ModelRuns::bind() {
     for (size_t i = 0; i < inputs_.size(); ++i)
         if (const Channel& channel = channels_.inputs[i]; !channel.is_coordinate())
             plan_->bind_input(channel.name, column(inputs_[i].data(), domain_.n()),
@@ -72,12 +59,12 @@ void Evaluation::bind() {
                            channels_.outputs[i].unit.c_str());
 }
 
-/// Fills the predictions for a pair.
-void Evaluation::evaluate(const Pair& pair) {
+void ModelRuns::evaluate(const Pair& pair, const std::function<void()>& read_targets) {
     const bool is_other = domain_.is_other(pair);
     job_.agree([&] {
         if (is_other) domain_.read(pair);
         read(pair);
+        read_targets();
     });
     job_.agree([&] {
         if (is_other) domain_.update(pair);
@@ -86,15 +73,57 @@ void Evaluation::evaluate(const Pair& pair) {
     job_.agree([&] { plan_->run(); });
 }
 
+void ModelRuns::count_outside() {
+    for (size_t i = 0; i < outside_.size(); ++i) {
+        surrogate_range_info info{};
+        check(surrogate_plan_range(plan_->get(), static_cast<int32_t>(i), &info));
+        outside_[i].n_value += info.n_points;
+        outside_[i].n_outside += info.n_outside;
+    }
+}
+
+void ModelRuns::finish_counts() {
+    for (OutsideCount& count : outside_) {
+        count.n_value = job_.sum(count.n_value);
+        count.n_outside = job_.sum(count.n_outside);
+    }
+}
+
+FieldEvaluation::FieldEvaluation(const Job& job, const Context& context, const Model& model,
+                                 const TrainData& data, const ModelChannels& channels,
+                                 const Options& options)
+    : job_(job),
+      context_(context),
+      data_(data),
+      channels_(channels),
+      runs_(job, context, model, data, channels, options),
+      targets_(channels.outputs.size()) {
+    if (!is_sphere()) return;
+    rows_.resize(targets_.size() * static_cast<size_t>(data_.form().extents[0]) * 2);
+}
+
+bool FieldEvaluation::is_sphere() const {
+    return data_.form().points == dataset::PointForm::sphere;
+}
+
+/// Fills predictions and targets of a pair.
+void FieldEvaluation::evaluate(const Pair& pair) {
+    runs_.evaluate(pair, [&] {
+        for (size_t i = 0; i < targets_.size(); ++i)
+            targets_[i] = read_range(data_.file(pair.file), channels_.outputs[i].stored,
+                                     pair.target, {}, runs_.domain().range());
+    });
+}
+
 /// Adds the errors of the evaluated sample.
-void Evaluation::measure(size_t index) {
+void FieldEvaluation::measure(size_t index) {
     const size_t n_output = targets_.size();
     std::vector<double> sums(n_sum * n_output), largest(n_output);
     for (size_t o = 0; o < n_output; ++o) {
         double* const sum = sums.data() + n_sum * o;
         for (size_t i = 0; i < targets_[o].size(); ++i) {
-            const double w = domain_.weights().empty() ? 1 : domain_.weights()[i];
-            const double target = targets_[o][i], e = predictions_[o][i] - target;
+            const double w = runs_.domain().weights().empty() ? 1 : runs_.domain().weights()[i];
+            const double target = targets_[o][i], e = runs_.predictions()[o][i] - target;
             sum[0] += w;
             sum[1] += w * std::abs(e);
             sum[2] += w * e * e;
@@ -115,46 +144,33 @@ void Evaluation::measure(size_t index) {
 }
 
 /// Adds the errors of this rank's rows of the sphere. Local.
-void Evaluation::add_latitudes() {
+void FieldEvaluation::add_latitudes() {
     const auto& extents = data_.form().extents;
     const auto n_lat = static_cast<size_t>(extents[0]), n_lon = static_cast<size_t>(extents[1]);
-    const auto first = static_cast<size_t>(domain_.range().first);
+    const auto first = static_cast<size_t>(runs_.domain().range().first);
     for (size_t o = 0; o < targets_.size(); ++o) {
         for (size_t i = 0; i < targets_[o].size(); ++i) {
             double* const row = rows_.data() + 2 * (o * n_lat + (first + i) / n_lon);
-            const double e = predictions_[o][i] - targets_[o][i];
+            const double e = runs_.predictions()[o][i] - targets_[o][i];
             row[0] += std::abs(e);
             row[1] += e * e;
         }
     }
 }
 
-/// Adds the values of the last run that are outside the ranges of the card. Local.
-void Evaluation::count_outside() {
-    for (size_t i = 0; i < outside_.size(); ++i) {
-        surrogate_range_info info{};
-        check(surrogate_plan_range(plan_->get(), static_cast<int32_t>(i), &info));
-        outside_[i].n_value += info.n_points;
-        outside_[i].n_outside += info.n_outside;
-    }
-}
-
-void Evaluation::run() {
+void FieldEvaluation::run() {
     const auto& pairs = data_.training();
     for (size_t index = 0; index < pairs.size(); ++index) {
         evaluate(pairs[index]);
         measure(index);
         if (is_sphere()) add_latitudes();
-        count_outside();
+        runs_.count_outside();
     }
-    for (OutsideCount& count : outside_) {
-        count.n_value = job_.sum(count.n_value);
-        count.n_outside = job_.sum(count.n_outside);
-    }
+    runs_.finish_counts();
     if (is_sphere()) context_.reduce(SURROGATE_SUM, std::ssize(rows_), rows_.data());
 }
 
-std::vector<OutputErrors> Evaluation::total() const {
+std::vector<OutputErrors> FieldEvaluation::total() const {
     std::vector<OutputErrors> total(targets_.size());
     for (size_t o = 0; o < total.size(); ++o) {
         int64_t n_relative = 0;
@@ -176,7 +192,7 @@ std::vector<OutputErrors> Evaluation::total() const {
     return total;
 }
 
-size_t Evaluation::worst_sample() const {
+size_t FieldEvaluation::worst_sample() const {
     size_t worst = 0;
     for (size_t i = 1; i < samples_.size(); ++i) {
         const double error = samples_[i].worst(), largest = samples_[worst].worst();
@@ -185,7 +201,7 @@ size_t Evaluation::worst_sample() const {
     return worst;
 }
 
-std::vector<std::vector<LatitudeErrors>> Evaluation::latitudes() const {
+std::vector<std::vector<LatitudeErrors>> FieldEvaluation::latitudes() const {
     if (!is_sphere()) return {};
     const auto& form = data_.form();
     const auto n_lat = static_cast<size_t>(form.extents[0]);
@@ -201,20 +217,83 @@ std::vector<std::vector<LatitudeErrors>> Evaluation::latitudes() const {
     return outputs;
 }
 
-GatheredSample Evaluation::gather(size_t index) {
+GatheredSample FieldEvaluation::gather(size_t index) {
     const Pair& pair = data_.training()[index];
     evaluate(pair);
     GatheredSample sample;
     std::vector<double> points;
     job_.agree([&] {
-        if (!is_sphere()) points = read_points(data_.file(pair.file), pair.input, domain_.range());
+        if (!is_sphere())
+            points = read_points(data_.file(pair.file), pair.input, runs_.domain().range());
     });
     sample.points = job_.gather(points);
     for (size_t o = 0; o < targets_.size(); ++o) {
-        sample.predictions.push_back(job_.gather(predictions_[o]));
+        sample.predictions.push_back(job_.gather(runs_.predictions()[o]));
         sample.targets.push_back(job_.gather(targets_[o]));
     }
     return sample;
+}
+
+ClassEvaluation::ClassEvaluation(const Job& job, const Context& context, const Model& model,
+                                 const TrainData& data, const ModelChannels& channels,
+                                 const Options& options)
+    : job_(job),
+      context_(context),
+      data_(data),
+      channels_(channels),
+      runs_(job, context, model, data, channels, options),
+      counts_(channels.outputs.size() * channels.outputs.size()) {}
+
+void ClassEvaluation::run() {
+    check_labels(job_, data_, channels_, data_.training());
+    std::vector<int64_t> labels;
+    for (const Pair& pair : data_.training()) {
+        runs_.evaluate(pair, [&] {
+            labels = read_labels(data_.file(pair.file), channels_.labels->stored, pair.target, {},
+                                 runs_.domain().range());
+        });
+        runs_.count_outside();
+        const auto& logits = runs_.predictions();
+        for (size_t i = 0; i < labels.size(); ++i) {
+            if (labels[i] == ignored_label) continue;
+            const auto label = static_cast<size_t>(labels[i]);
+            size_t largest = 0;
+            for (size_t c = 1; c < n_class(); ++c)
+                if (logits[c][i] > logits[largest][i]) largest = c;
+            double sum = 0;
+            for (size_t c = 0; c < n_class(); ++c)
+                sum += std::exp(logits[c][i] - logits[largest][i]);
+            loss_ += std::log(sum) + logits[largest][i] - logits[label][i];
+            counts_[label * n_class() + largest] += 1;
+        }
+    }
+    runs_.finish_counts();
+    context_.reduce(SURROGATE_SUM, std::ssize(counts_), counts_.data());
+    loss_ = context_.reduce(SURROGATE_SUM, loss_);
+}
+
+double ClassEvaluation::n_point() const {
+    double n = 0;
+    for (const double count : counts_) n += count;
+    return n;
+}
+
+double ClassEvaluation::accuracy() const {
+    double correct = 0;
+    for (size_t c = 0; c < n_class(); ++c) correct += counts_[c * n_class() + c];
+    return correct / n_point();
+}
+
+ClassScores scores_of(const ClassEvaluation& evaluation, size_t label) {
+    double labeled = 0, predicted = 0;
+    for (size_t c = 0; c < evaluation.n_class(); ++c) {
+        labeled += static_cast<double>(evaluation.count(label, c));
+        predicted += static_cast<double>(evaluation.count(c, label));
+    }
+    const auto correct = static_cast<double>(evaluation.count(label, label));
+    const auto ratio = [](double a, double b) { return b > 0 ? a / b : nan; };
+    return {ratio(correct, predicted), ratio(correct, labeled),
+            ratio(2 * correct, labeled + predicted), ratio(correct, labeled + predicted - correct)};
 }
 
 }  // namespace surrogate::tool

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <surrogate/surrogate.hpp>
@@ -53,13 +54,46 @@ struct GatheredSample {
     std::vector<std::vector<double>> predictions, targets;  ///< by output
 };
 
-/// Evaluates a model on the samples of data sets and compares the predictions with the targets. All
-/// functions are collective over the job; errors are Failure or Error, on all ranks.
-class Evaluation {
+/// Evaluates a model on the samples of data sets. All functions are collective over the job; errors
+/// are Failure or Error, on all ranks.
+class ModelRuns {
 public:
-    /// Reads the first sample and plans for its points. The arguments must outlive the object.
-    Evaluation(const Job& job, const Context& context, const Model& model, const TrainData& data,
-               const ModelChannels& channels, const Options& options);
+    /// Reads the points of the first sample and plans for them. The arguments must outlive the
+    /// object.
+    ModelRuns(const Job& job, const Context& context, const Model& model, const TrainData& data,
+              const ModelChannels& channels, const Options& options);
+
+    /// Evaluates a pair. `read_targets` reads further values at domain().range() on this rank.
+    void evaluate(const Pair& pair, const std::function<void()>& read_targets);
+
+    /// Counts the values of the last run that are outside of the ranges of the card. Local.
+    void count_outside();
+    /// Adds the counts of all ranks.
+    void finish_counts();
+    const std::vector<OutsideCount>& outside() const { return outside_; }
+
+    const SampleDomain& domain() const { return domain_; }
+    /// Returns the predictions of the last run at this rank's points, by output.
+    const std::vector<std::vector<double>>& predictions() const { return predictions_; }
+
+private:
+    void read(const Pair& pair);
+    void bind();
+
+    const Job& job_;
+    const TrainData& data_;
+    const ModelChannels& channels_;
+    SampleDomain domain_;
+    std::optional<Plan> plan_;
+    std::vector<std::vector<double>> inputs_, predictions_;  ///< by channel
+    std::vector<OutsideCount> outside_;
+};
+
+/// Compares predictions of fields with their targets. Collective as ModelRuns.
+class FieldEvaluation {
+public:
+    FieldEvaluation(const Job& job, const Context& context, const Model& model,
+                    const TrainData& data, const ModelChannels& channels, const Options& options);
 
     /// Evaluates all samples.
     void run();
@@ -73,7 +107,7 @@ public:
     size_t worst_sample() const;
     /// Returns errors by output and row of the sphere; empty for other points.
     std::vector<std::vector<LatitudeErrors>> latitudes() const;
-    const std::vector<OutsideCount>& outside() const { return outside_; }
+    const std::vector<OutsideCount>& outside() const { return runs_.outside(); }
 
     /// Evaluates sample `index` again and gathers it. The result is on rank 0.
     GatheredSample gather(size_t index);
@@ -81,23 +115,56 @@ public:
 private:
     bool is_sphere() const;
     void evaluate(const Pair& pair);
-    void read(const Pair& pair);
-    void bind();
     void measure(size_t index);
     void add_latitudes();
-    void count_outside();
 
     const Job& job_;
     const Context& context_;
-    const Model& model_;
     const TrainData& data_;
     const ModelChannels& channels_;
-    SampleDomain domain_;
-    std::optional<Plan> plan_;
-    std::vector<std::vector<double>> inputs_, targets_, predictions_;  ///< by channel
+    ModelRuns runs_;
+    std::vector<std::vector<double>> targets_;  ///< by output
     std::vector<SampleErrors> samples_;
-    std::vector<OutsideCount> outside_;
     std::vector<double> rows_;  ///< (n_output, n_lat, 2): sums of |e| and e^2 on this rank
 };
+
+/// Compares classes with their labels: the class of a point is the output with the largest logit.
+/// Ignored points do not count. Collective as ModelRuns.
+class ClassEvaluation {
+public:
+    ClassEvaluation(const Job& job, const Context& context, const Model& model,
+                    const TrainData& data, const ModelChannels& channels, const Options& options);
+
+    /// Evaluates all samples. Throws Failure for labels that are not classes.
+    void run();
+
+    /// Returns the number of points of class `label` that are predicted as class `predicted`.
+    int64_t count(size_t label, size_t predicted) const {
+        return static_cast<int64_t>(counts_[label * n_class() + predicted]);
+    }
+    size_t n_class() const { return channels_.outputs.size(); }
+    /// Returns the mean of -log p of the labels over all points that count; NaN without points.
+    double cross_entropy() const { return loss_ / n_point(); }
+    /// Returns the fraction of correct points; NaN without points.
+    double accuracy() const;
+    const std::vector<OutsideCount>& outside() const { return runs_.outside(); }
+
+private:
+    double n_point() const;
+
+    const Job& job_;
+    const Context& context_;
+    const TrainData& data_;
+    const ModelChannels& channels_;
+    ModelRuns runs_;
+    std::vector<double> counts_;  ///< (n_class, n_class), by label and predicted class
+    double loss_ = 0;
+};
+
+/// Scores of one class, from the counts of a ClassEvaluation; NaN where nothing is divided.
+struct ClassScores {
+    double precision, recall, f1, iou;
+};
+ClassScores scores_of(const ClassEvaluation& evaluation, size_t label);
 
 }  // namespace surrogate::tool

@@ -5,6 +5,7 @@
 
 #include "coupling/job/note_reader.hpp"
 #include "coupling/job/output_files.hpp"
+#include "coupling/job/report_values.hpp"
 #include "coupling/job/text.hpp"
 #include "coupling/training/check_case.hpp"
 #include "coupling/training/fingerprint.hpp"
@@ -96,9 +97,11 @@ std::string TrainRun::card_text(const EpochRow* row) const {
         if (std::isfinite(row->validation)) {
             json errors = json::object();
             for (size_t i = 0; i < row->error.size(); ++i)
-                errors[parts_.channels.outputs[i].name] = row->error[i];
+                errors[parts_.channels.outputs[i].name] = json_number(row->error[i]);
             provenance["validation loss"] = row->validation;
-            provenance["error on held-out data"] = {{"relative L2", errors},
+            const char* const what =
+                parts_.channels.labels ? "fraction of wrong points" : "relative L2";
+            provenance["error on held-out data"] = {{what, errors},
                                                     {"samples", parts_.data.validation().size()}};
         }
     }

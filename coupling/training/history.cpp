@@ -25,7 +25,10 @@ std::string in_words(const std::string& loss) {
         {"relative_l2", "relative L2 error"},
         {"mse", "mean square error, normalized"},
         {"weighted_mse", "weighted square error"},
-        {"gradient_l2", "relative L2 error, with gradients"}};
+        {"gradient_l2", "relative L2 error, with gradients"},
+        {"l1", "absolute error, scaled"},
+        {"huber", "Huber loss"},
+        {"cross_entropy", "cross-entropy"}};
     const auto found = words.find(loss);
     return found == words.end() ? loss : found->second;
 }

@@ -183,10 +183,14 @@ void TrainRun::validate(EpochRow* row) {
 std::vector<double> TrainRun::mean_errors(const std::vector<double>& errors,
                                           size_t n_output) const {
     std::vector<double> means(n_output), n_sample(n_output);
+    // The error of a class without points in a sample is NaN.
+    const auto is_counted = [&](size_t i) {
+        return !parts_.zero_targets[i] && !std::isnan(errors[i]);
+    };
     for (size_t i = 0; i < errors.size(); ++i)
-        if (!parts_.zero_targets[i]) n_sample[i % n_output] += 1;
+        if (is_counted(i)) n_sample[i % n_output] += 1;
     for (size_t i = 0; i < errors.size(); ++i)
-        if (!parts_.zero_targets[i]) means[i % n_output] += errors[i] / n_sample[i % n_output];
+        if (is_counted(i)) means[i % n_output] += errors[i] / n_sample[i % n_output];
     for (size_t o = 0; o < n_output; ++o)
         if (n_sample[o] == 0) means[o] = std::numeric_limits<double>::quiet_NaN();
     return means;

@@ -113,25 +113,46 @@ Change random_change(Symmetry symmetries, const std::vector<int64_t>& extents, i
     return {0, static_cast<int64_t>(chance % static_cast<uint64_t>(extents[1]))};
 }
 
-std::vector<double> read_range(const ReadFile& file, const std::string& field, const State& state,
-                               const Change& change, const PointRange& range) {
-    const auto extents = file.extents(state.sample);
+namespace {
+
+/// Reads a range of points of the changed sample; `read` reads a box of the stored one.
+template <class Read>
+std::vector<double> read_changed(const std::vector<int64_t>& extents, const Change& change,
+                                 const PointRange& range, const Read& read) {
     const Box rows = rows_of(extents, range);
     if (range.n > 0 && (change.square != 0 || change.shift != 0)) {
         const Turn turn{change, extents[0], extents[1]};
         const Box source = source_of(rows, turn);
         auto values = room_for(source);
-        file.read(field, state, source, values);
+        read(source, values);
         return turned(values, source, turn, range);
     }
     if (extents.size() == 1) {
         std::vector<double> values(static_cast<size_t>(range.n));
-        file.read(field, state, {{range.first}, {range.n}}, values);
+        read({{range.first}, {range.n}}, values);
         return values;
     }
     auto values = room_for(rows);
-    file.read(field, state, rows, values);
+    read(rows, values);
     return cut(values, rows, range);
+}
+
+}  // namespace
+
+std::vector<double> read_range(const ReadFile& file, const std::string& field, const State& state,
+                               const Change& change, const PointRange& range) {
+    return read_changed(
+        file.extents(state.sample), change, range,
+        [&](const Box& box, std::vector<double>& values) { file.read(field, state, box, values); });
+}
+
+std::vector<int64_t> read_labels(const ReadFile& file, const std::string& field, const State& state,
+                                 const Change& change, const PointRange& range) {
+    const std::vector<double> values = read_changed(file.extents(state.sample), change, range,
+                                                    [&](const Box& box, std::vector<double>& read) {
+                                                        file.read_integers(field, state, box, read);
+                                                    });
+    return {values.begin(), values.end()};
 }
 
 std::vector<double> read_coordinate(const ReadFile& file, int32_t axis, const State& state,

@@ -44,6 +44,12 @@ std::vector<double> read_range(const dataset::ReadFile& file, const std::string&
                                const dataset::State& state, const Change& change,
                                const PointRange& range);
 
+/// Returns the integers of a range of points of the changed sample. Throws as
+/// ReadFile::read_integers.
+std::vector<int64_t> read_labels(const dataset::ReadFile& file, const std::string& field,
+                                 const dataset::State& state, const Change& change,
+                                 const PointRange& range);
+
 /// Returns the coordinates of a range of points, (n, n_axis).
 std::vector<double> read_points(const dataset::ReadFile& file, const dataset::State& state,
                                 const PointRange& range);

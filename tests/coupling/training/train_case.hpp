@@ -70,6 +70,54 @@ struct LatticeSet {
     }
 };
 
+/// Points of n x n cells in three classes, by the sum of a wave and x. Point 0 of each sample is
+/// ignored.
+struct ClassSet {
+    int64_t n_sample = 16, n = 8, seed = 0;
+    int64_t bad_sample = -1, bad_label = 0;  ///< label of point 5 of this sample
+    int64_t ignored_sample = -1;             ///< whose points are all ignored
+
+    double height(int64_t sample, int64_t i, int64_t j) const {
+        const double x = static_cast<double>(i) / static_cast<double>(n);
+        const double y = static_cast<double>(j) / static_cast<double>(n);
+        return std::sin(3 * x + wave(sample, seed, 1)) + 0.3 * std::cos(3 * y);
+    }
+    int64_t label(int64_t sample, int64_t i, int64_t j) const {
+        if ((i == 0 && j == 0) || sample == ignored_sample) return -100;
+        if (sample == bad_sample && i * n + j == 5) return bad_label;
+        const double sum = height(sample, i, j) + static_cast<double>(i) / static_cast<double>(n);
+        return sum < 0.5 ? 0 : sum < 1.2 ? 1 : 2;
+    }
+
+    void write(const std::string& path) const {
+        const Context context;
+        NewDataset set(context, path);
+        set.add_axis("sample", n_sample);
+        set.add_axis("x", n);
+        set.add_axis("y", n);
+        set.add("x", {"x"}, "m", nullptr, SURROGATE_FLOAT64, "X");
+        set.add("y", {"y"}, "m", nullptr, SURROGATE_FLOAT64, "Y");
+        set.add("height", {"sample", "x", "y"}, "m");
+        set.add("kind", {"sample", "x", "y"}, nullptr, nullptr, SURROGATE_INT64);
+        set.begin();
+        std::vector<double> axis, heights;
+        std::vector<int64_t> labels;
+        for (int64_t i = 0; i < n; ++i) axis.push_back(static_cast<double>(i));
+        for (int64_t s = 0; s < n_sample; ++s)
+            for (int64_t i = 0; i < n; ++i)
+                for (int64_t j = 0; j < n; ++j) {
+                    heights.push_back(height(s, i, j));
+                    labels.push_back(label(s, i, j));
+                }
+        set.put("x", 0, column(axis.data(), n));
+        set.put("y", 0, column(axis.data(), n));
+        set.put("height", 0, column(heights.data(), std::ssize(heights)));
+        surrogate_array integers = column(labels.data(), std::ssize(labels));
+        set.put("kind", 0, integers);
+        set.finish();
+    }
+};
+
 /// Clouds of 20 + 3 s points on a line: u = sin(pi x) (1 + a x), with the sample's own a as input.
 struct RaggedSet {
     int64_t n_sample = 12;

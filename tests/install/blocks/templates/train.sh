@@ -2,7 +2,7 @@
 if [ ! -x "$BUILD/bin/darcy_data" ]; then echo "LEFT OUT: the example darcy_data"; exit 0; fi
 surrogate train --help | grep -q dry-run || { echo "LEFT OUT: surrogate train"; exit 0; }
 "$BUILD/bin/darcy_data" -runs 4
-sed -n '/^```toml$/,/^```$/p' "$SOURCE/share/doc/how-to/train.md" | grep -v '^```' >darcy.toml
+awk '/^```toml$/ { inside = 1; next } /^```$/ && inside { exit } inside' "$SOURCE/share/doc/how-to/train.md" >darcy.toml
 program=$(command -v surrogate)
 surrogate() { "$program" "$@" --dry-run; }
 mpirun() {

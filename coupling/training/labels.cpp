@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "coupling/training/labels.hpp"
+
+#include <algorithm>
+
+#include "coupling/job/output.hpp"
+#include "coupling/job/text.hpp"
+#include "coupling/training/sample.hpp"
+
+namespace surrogate::tool {
+
+namespace {
+
+constexpr int64_t part_points = int64_t{1} << 18;  // read at a time: 2 MB
+
+void check_sample(const TrainData& data, const ModelChannels& channels, const Pair& pair) {
+    const dataset::ReadFile& file = data.file(pair.file);
+    const std::string& name = channels.labels->stored;
+    const auto n_class = std::ssize(channels.outputs);
+    const int64_t n_point = file.n_point(pair.target.sample);
+    const std::string where = "'" + one_line(name, 60) + "' of sample " +
+                              std::to_string(pair.target.sample) + " of '" + file.path() + "'";
+    bool has_class = false;
+    for (int64_t first = 0; first < n_point; first += part_points) {
+        const PointRange range{first, std::min(part_points, n_point - first)};
+        const auto labels = read_labels(file, name, pair.target, {}, range);
+        for (size_t i = 0; i < labels.size(); ++i) {
+            if (labels[i] == ignored_label) continue;
+            has_class = true;
+            if (labels[i] >= 0 && labels[i] < n_class) continue;
+            fail(where + " has the label " + std::to_string(labels[i]) + " at point " +
+                 std::to_string(first + static_cast<int64_t>(i)) + ", expected 0 to " +
+                 std::to_string(n_class - 1) + " for the " + std::to_string(n_class) +
+                 " outputs, or -100 for a point to ignore");
+        }
+    }
+    if (!has_class)
+        fail(where +
+             " ignores all points (label -100), and its loss is undefined; leave the "
+             "sample out");
+}
+
+}  // namespace
+
+std::vector<double> class_weights(const TrainConfig& config, const ModelChannels& channels) {
+    std::vector<double> weights(channels.outputs.size(), 1.0);
+    std::vector<std::string> names;
+    for (const Channel& output : channels.outputs) names.push_back(output.name);
+    for (const auto& [name, weight] : config.class_weights) {
+        const auto found = std::find(names.begin(), names.end(), name);
+        if (found == names.end()) {
+            const std::string near = near_word(name, names);
+            fail("'class_weights' has '" + one_line(name, 60) + "', which is not an output" +
+                 (near.empty() ? "" : "; did you mean '" + near + "'?"));
+        }
+        weights[static_cast<size_t>(found - names.begin())] = weight;
+    }
+    return weights;
+}
+
+void check_labels(const Job& job, const TrainData& data, const ModelChannels& channels,
+                  const std::vector<Pair>& pairs) {
+    if (!channels.labels) return;
+    job.agree([&] {
+        const auto size = static_cast<size_t>(job.size());
+        for (size_t i = static_cast<size_t>(job.rank()); i < pairs.size(); i += size)
+            check_sample(data, channels, pairs[i]);
+    });
+}
+
+}  // namespace surrogate::tool
