@@ -34,6 +34,7 @@ TrainConfig config_of(const EvaluateArguments& arguments) {
     config.model.file = arguments.model;
     config.data.train = arguments.data;
     for (const auto& [field, variable] : arguments.maps) config.data.names[field] = variable;
+    config.data.labels = arguments.labels;
     if (!arguments.lead.empty()) config.data.lead_s = positive_number(arguments.lead);
     return config;
 }
@@ -54,6 +55,8 @@ void check_arguments(const Job& job, const EvaluateArguments& arguments) {
     add("--plot", arguments.plot, false);
     add("--worst", arguments.worst, false);
     if (!arguments.worst.empty()) require_series(arguments.worst);
+    if (!arguments.labels.empty() && !(arguments.plot.empty() && arguments.worst.empty()))
+        fail("--plot and --worst show errors of fields, expected neither with --labels");
     check_outputs(job, inputs, outputs);
 }
 
@@ -134,11 +137,19 @@ json latitudes_of(const std::vector<LatitudeErrors>& rows) {
     return found;
 }
 
+json json_of(const std::vector<OutsideCount>& counts) {
+    json inputs = json::array();
+    for (const OutsideCount& count : counts)
+        inputs.push_back(
+            {{"name", count.name}, {"values", count.n_value}, {"outside_range", count.n_outside}});
+    return inputs;
+}
+
 std::string report_of(const EvaluateArguments& arguments, const TrainData& data,
-                      const ModelChannels& channels, const Evaluation& evaluation) {
+                      const ModelChannels& channels, const FieldEvaluation& evaluation) {
     const std::vector<OutputErrors> total = evaluation.total();
     const auto latitudes = evaluation.latitudes();
-    json outputs = json::array(), inputs = json::array(), samples = json::array();
+    json outputs = json::array(), samples = json::array();
     for (size_t o = 0; o < total.size(); ++o) {
         json output = json_of(total[o]);
         output["name"] = channels.outputs[o].name;
@@ -146,9 +157,6 @@ std::string report_of(const EvaluateArguments& arguments, const TrainData& data,
         if (!latitudes.empty()) output["latitudes"] = latitudes_of(latitudes[o]);
         outputs.push_back(output);
     }
-    for (const OutsideCount& count : evaluation.outside())
-        inputs.push_back(
-            {{"name", count.name}, {"values", count.n_value}, {"outside_range", count.n_outside}});
     for (const SampleErrors& sample : evaluation.samples()) {
         json entry = json_of(data, data.training()[sample.pair]);
         entry["outputs"] = json::array();
@@ -163,7 +171,7 @@ std::string report_of(const EvaluateArguments& arguments, const TrainData& data,
                          {"model", arguments.model},
                          {"data", arguments.data},
                          {"outputs", outputs},
-                         {"inputs", inputs},
+                         {"inputs", json_of(evaluation.outside())},
                          {"worst", worst_entry},
                          {"samples", samples}};
     return report.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
@@ -178,7 +186,7 @@ size_t worst_output(const SampleErrors& sample) {
 }
 
 void print_summary(const TrainData& data, const ModelChannels& channels,
-                   const Evaluation& evaluation) {
+                   const FieldEvaluation& evaluation) {
     const auto n_sample = static_cast<int64_t>(evaluation.samples().size());
     const size_t worst = evaluation.worst_sample();
     std::string text = grouped(n_sample) + (n_sample == 1 ? " sample\n" : " samples\n") +
@@ -191,7 +199,7 @@ void print_summary(const TrainData& data, const ModelChannels& channels,
 
 /// Writes the reports and the worst sample. Collective.
 void write_outputs(const Job& job, const EvaluateArguments& arguments, const TrainData& data,
-                   const ModelChannels& channels, Evaluation& evaluation) {
+                   const ModelChannels& channels, FieldEvaluation& evaluation) {
     job.agree([&] {
         if (!job.is_root()) return;
         if (!arguments.csv.empty())
@@ -219,6 +227,89 @@ void write_outputs(const Job& job, const EvaluateArguments& arguments, const Tra
     });
 }
 
+// ---- classes ----
+
+std::string class_table(const ModelChannels& channels, const ClassEvaluation& evaluation) {
+    std::vector<std::vector<std::string>> rows = {
+        {"class", "points", "precision", "recall", "F1", "IoU"}};
+    const auto shown = [](double value) { return std::isnan(value) ? "-" : number(value); };
+    for (size_t label = 0; label < evaluation.n_class(); ++label) {
+        int64_t n = 0;
+        for (size_t c = 0; c < evaluation.n_class(); ++c) n += evaluation.count(label, c);
+        const ClassScores scores = scores_of(evaluation, label);
+        rows.push_back({one_line(channels.outputs[label].name, 60), grouped(n),
+                        shown(scores.precision), shown(scores.recall), shown(scores.f1),
+                        shown(scores.iou)});
+    }
+    return table(rows);
+}
+
+/// Returns the confusion matrix: a row for each label, a column for each predicted class.
+std::string confusion_table(const ModelChannels& channels, const ClassEvaluation& evaluation) {
+    std::vector<std::vector<std::string>> rows = {{"label / predicted"}};
+    for (const Channel& output : channels.outputs) rows[0].push_back(one_line(output.name, 40));
+    for (size_t label = 0; label < evaluation.n_class(); ++label) {
+        rows.push_back({one_line(channels.outputs[label].name, 40)});
+        for (size_t c = 0; c < evaluation.n_class(); ++c)
+            rows.back().push_back(grouped(evaluation.count(label, c)));
+    }
+    return table(rows);
+}
+
+std::string csv_of(const ModelChannels& channels, const ClassEvaluation& evaluation) {
+    std::string text = "label,predicted,points\n";
+    for (size_t label = 0; label < evaluation.n_class(); ++label)
+        for (size_t c = 0; c < evaluation.n_class(); ++c)
+            text += csv_text(channels.outputs[label].name) + "," +
+                    csv_text(channels.outputs[c].name) + "," +
+                    std::to_string(evaluation.count(label, c)) + "\n";
+    return text;
+}
+
+std::string report_of(const EvaluateArguments& arguments, const ModelChannels& channels,
+                      const ClassEvaluation& evaluation) {
+    json classes = json::array(), confusion = json::array();
+    for (size_t label = 0; label < evaluation.n_class(); ++label) {
+        const ClassScores scores = scores_of(evaluation, label);
+        classes.push_back({{"name", channels.outputs[label].name},
+                           {"precision", json_number(scores.precision)},
+                           {"recall", json_number(scores.recall)},
+                           {"f1", json_number(scores.f1)},
+                           {"iou", json_number(scores.iou)}});
+        json row = json::array();
+        for (size_t c = 0; c < evaluation.n_class(); ++c) row.push_back(evaluation.count(label, c));
+        confusion.push_back(row);
+    }
+    const json report = {{"program", std::string("surrogate evaluate ") + surrogate_version()},
+                         {"model", arguments.model},
+                         {"data", arguments.data},
+                         {"accuracy", json_number(evaluation.accuracy())},
+                         {"cross_entropy", json_number(evaluation.cross_entropy())},
+                         {"classes", classes},
+                         {"confusion", confusion},
+                         {"inputs", json_of(evaluation.outside())}};
+    return report.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
+}
+
+void evaluate_classes(const Job& job, const Context& context, const Model& model,
+                      const EvaluateArguments& arguments, const TrainData& data,
+                      const ModelChannels& channels, const Options& options) {
+    ClassEvaluation evaluation(job, context, model, data, channels, options);
+    evaluation.run();
+    job.agree([&] {
+        if (!job.is_root()) return;
+        if (!arguments.csv.empty()) write_output(arguments.csv, csv_of(channels, evaluation));
+        if (!arguments.json.empty())
+            write_output(arguments.json, report_of(arguments, channels, evaluation));
+    });
+    if (!job.is_root()) return;
+    Lines lines;
+    lines.add("accuracy", number(evaluation.accuracy()));
+    lines.add("cross-entropy", number(evaluation.cross_entropy()));
+    print(lines.text() + class_table(channels, evaluation) + confusion_table(channels, evaluation) +
+          outside_text(evaluation.outside()));
+}
+
 }  // namespace
 
 void evaluate(const Job& job, const EvaluateArguments& arguments) {
@@ -242,7 +333,9 @@ void evaluate(const Job& job, const EvaluateArguments& arguments) {
         channels = channels_of(model, *data);
         if (!arguments.plot.empty()) require_figure(*data);
     });
-    Evaluation evaluation(job, context, model, *data, channels, options);
+    if (channels.labels)
+        return evaluate_classes(job, context, model, arguments, *data, channels, options);
+    FieldEvaluation evaluation(job, context, model, *data, channels, options);
     evaluation.run();
     write_outputs(job, arguments, *data, channels, evaluation);
     if (job.is_root()) print_summary(*data, channels, evaluation);

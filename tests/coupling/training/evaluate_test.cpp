@@ -239,6 +239,100 @@ TEST_F(EvaluateProgram, ErrorsOnTheSphereAreWeightedAndListedByLatitude) {
     EXPECT_EQ(report("two.json").at("samples").size(), 8u);
 }
 
+/// Scores from the confusion matrix of the library's own predictions, as scikit-learn defines them.
+TEST_F(EvaluateProgram, ClassesHaveTheScoresOfTheirConfusionMatrix) {
+    ClassSet{.seed = 2}.write(file("train.h5"));
+    Recipe recipe;
+    recipe.model =
+        "family = 'flare'\ninputs = ['x', 'y', 'height']\noutputs = ['low', 'middle', 'high']\n"
+        "network = { in_dim = 3, out_dim = 3, channel_dim = 16, num_blocks = 1, num_heads = 2, "
+        "num_latents = 8 }\n";
+    recipe.data = "labels = 'kind'\n";
+    recipe.training = "epochs = 8\nlearning_rate = 1e-2\nloss = 'cross_entropy'\n";
+    recipe.folder = "classes";
+    train(0, recipe);
+    const ClassSet set{.n_sample = 3, .seed = 5};
+    set.write(file("test.h5"));
+    const std::string model = file("classes/last.safetensors");
+    const std::string arguments = model + " --data " + file("test.h5") + " --labels kind ";
+    const Outcome outcome =
+        evaluate(0, arguments + "--json " + file("r.json") + " --csv " + file("r.csv"));
+    const Context context;
+    const Model loaded(context, model);
+    std::vector<double> x, height;
+    std::vector<std::vector<double>> logits(3);
+    for (int64_t i = 0; i < set.n; ++i)
+        for (int64_t j = 0; j < set.n; ++j)
+            x.insert(x.end(), {static_cast<double>(i), static_cast<double>(j)});
+    const int64_t n_point = set.n * set.n;
+    height.resize(static_cast<size_t>(n_point));
+    const Domain domain(context, matrix(x.data(), n_point, 2));
+    Plan plan(loaded, domain);
+    plan.bind_input("height", column(height.data(), n_point));
+    const char* const names[] = {"low", "middle", "high"};
+    for (size_t c = 0; c < 3; ++c) {
+        logits[c].resize(height.size());
+        plan.bind_output(names[c], column(logits[c].data(), n_point));
+    }
+    double confusion[3][3] = {}, loss = 0, n = 0, correct = 0;
+    for (int64_t s = 0; s < set.n_sample; ++s) {
+        const auto at = [&](size_t i) {
+            const auto point = static_cast<int64_t>(i);
+            return std::pair(point / set.n, point % set.n);
+        };
+        for (size_t i = 0; i < height.size(); ++i)
+            height[i] = set.height(s, at(i).first, at(i).second);
+        plan.run();
+        for (size_t i = 0; i < height.size(); ++i) {
+            const int64_t label = set.label(s, at(i).first, at(i).second);
+            if (label < 0) continue;
+            double sum = 0;
+            size_t largest = 0;
+            for (size_t c = 0; c < 3; ++c) {
+                sum += std::exp(logits[c][i]);
+                if (logits[c][i] > logits[largest][i]) largest = c;
+            }
+            loss += std::log(sum) - logits[static_cast<size_t>(label)][i];
+            confusion[label][largest] += 1;
+            correct += static_cast<size_t>(label) == largest ? 1 : 0;
+            n += 1;
+        }
+    }
+    const json found = report("r.json");
+    EXPECT_EQ(n, 3 * 63);
+    EXPECT_NEAR(found.at("accuracy").get<double>(), correct / n, 1e-12);
+    EXPECT_NEAR(found.at("cross_entropy").get<double>() / (loss / n), 1, 1e-6);
+    for (size_t c = 0; c < 3; ++c) {
+        double labeled = 0, predicted = 0;
+        for (size_t k = 0; k < 3; ++k) {
+            EXPECT_EQ(found.at("confusion").at(c).at(k).get<double>(), confusion[c][k]);
+            labeled += confusion[c][k];
+            predicted += confusion[k][c];
+        }
+        const json& scores = found.at("classes").at(c);
+        EXPECT_EQ(scores.at("name"), names[c]);
+        if (predicted > 0) {
+            EXPECT_NEAR(scores.at("precision").get<double>(), confusion[c][c] / predicted, 1e-12);
+        }
+        EXPECT_NEAR(scores.at("recall").get<double>(), confusion[c][c] / labeled, 1e-12);
+        EXPECT_NEAR(scores.at("f1").get<double>(), 2 * confusion[c][c] / (labeled + predicted),
+                    1e-12);
+        EXPECT_NEAR(scores.at("iou").get<double>(),
+                    confusion[c][c] / (labeled + predicted - confusion[c][c]), 1e-12);
+    }
+    expect_told(outcome, "accuracy");
+    expect_told(outcome, "label / predicted");
+    EXPECT_EQ(read(file("r.csv")).substr(0, 23), "label,predicted,points\n");
+#ifdef SURROGATE_MPIRUN
+    evaluate(0, arguments + "--json " + file("3.json"), mpirun + " 3");
+    EXPECT_EQ(report("3.json").at("confusion"), found.at("confusion"));
+#endif
+    expect_told(evaluate(2, arguments + "--worst " + file("w.pvd")), "");
+    ClassSet{.n_sample = 2, .bad_sample = 1, .bad_label = 9}.write(file("bad.h5"));
+    expect_told(evaluate(2, model + " --labels kind --data " + file("bad.h5")),
+                "has the label 9 at point 5");
+}
+
 TEST_F(EvaluateProgram, BadArgumentsAreErrorsBeforeAnythingIsWritten) {
     const std::string data = " --data " + file("test.h5");
     const auto expect_refused = [&](const std::string& arguments, const std::string& text) {
