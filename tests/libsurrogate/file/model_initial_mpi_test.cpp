@@ -104,7 +104,7 @@ std::string card(const std::string& family, const std::string& network) {
 /// constructors.
 std::vector<Family> families() {
     const std::vector<Rule> flare = {normal(".*latent_q", 0.1), zeros(".*bias"),
-                                     norms(".*(norm|ln|out_proj)[0-9]?(\\.[0-9])?\\.weight"),
+                                     norms("(.*(norm|ln)[12]?|out_proj\\.(0|ln))\\.weight"),
                                      normal(".*", 0.02)};
     const std::vector<Rule> bsa = {normal(".*sigma_att", 0.01, -1),
                                    zeros(".*gates"),
@@ -147,7 +147,10 @@ std::vector<Family> families() {
         {"bsa_full", card("bsa", R"({"depth": 2, "attention_type": "global"})"), bsa},
         {"bsa_ball", card("bsa", R"({"depth": 2, "attention_type": "ball"})"), bsa},
         {"erwin",
-         card("erwin", "{}"),
+         card("erwin", R"({"c_in": 6, "c_hidden": [16, 24], "ball_sizes": [32, 16],
+              "enc_num_heads": [2, 3], "enc_depths": [2, 2], "dec_num_heads": [2],
+              "dec_depths": [2], "strides": [2], "mlp_ratio": 2, "dimensionality": 3,
+              "mp_steps": 2})"),
          {normal(".*sigma_att", 0.01, -1), norms(".*running_var"), zeros(".*running_mean"),
           zeros(".*bias"), norms(".*(norm[12]?|message_fns.[0-9].2|update_fns.[0-9].1).weight"),
           normal(".*", 0.02)}},
