@@ -85,7 +85,7 @@ INSTANTIATE_TEST_SUITE_P(
                 true,
                 true,
                 PETSC_ERR_ARG_WRONG,
-                {"wants the field 'mobility'", "PetscObjectCompose((PetscObject)ksp, \"mobility\"",
+                {"needs the field 'mobility'", "PetscObjectCompose((PetscObject)ksp, \"mobility\"",
                  "-surrogate_fields mobility="}},
         Refused{"MappedVecNotComposed",
                 {{"-surrogate_fields", "mobility=permeability"}},

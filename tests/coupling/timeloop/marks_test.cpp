@@ -107,7 +107,7 @@ TEST(TimeLoopMarks, AreNeededToRewindAndEndWhereFieldsAreBound) {
     HeightLoop c;
     const Answer without = answer(surrogate_timeloop_rollback(c.loop.get()));
     EXPECT_EQ(without.status, SURROGATE_INVALID_ARGUMENT);
-    EXPECT_TRUE(without.says("no mark")) << without;
+    EXPECT_TRUE(without.says("no snapshot")) << without;
     c.loop.snapshot();
     std::vector<double> extra(c.own.height.size());
     c.loop.bind_state("extra", column(extra.data(), c.own.n()));

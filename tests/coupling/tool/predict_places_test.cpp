@@ -114,7 +114,7 @@ TEST_F(PredictPlaces, ThatNoMeshHasAreRefused) {
                             {{"probe_layer", "virtual"}})),
                  {"predicts 'v' at nodes", "surrogate_plan_bind_output"});
     expect_words(refusal(of("flare/lra_mean_sin", fields({"word", "shown"}), fields({"score"}))),
-                 {"input 'word' takes integers", "surrogate_plan_bind_input"});
+                 {"input 'word' has integers", "surrogate_plan_bind_input"});
 }
 
 }  // namespace

@@ -119,7 +119,7 @@ TEST_F(HostileTest, SamplesWithoutPointsAreNoCase) {
         edit.reshape("check/input/x", {n_sample, 0, 2})
             .reshape("check/output/y", {n_sample, 0, 1})
             .reshape("check/output64/y", {n_sample, 0, 1});
-        expect_says(check(3, edit.save(model())), "no point");
+        expect_says(check(3, edit.save(model())), "without points");
         EXPECT_NE(surrogate("info " + model()).text.find("no check case"), std::string::npos);
     }
 }

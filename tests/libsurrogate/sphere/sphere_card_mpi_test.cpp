@@ -182,7 +182,7 @@ TEST_F(SphereCardPlan, WithoutTransformOfItsGridIsRefused) {
 }
 
 TEST_F(SphereCardPlan, WithMoreSpectralChannelsThanHarmonicsIsRefused) {
-    expect_plan_refused(changed(transformer, {{"embed_dim", 38}}), {"1 to 36 channels, 38"},
+    expect_plan_refused(changed(transformer, {{"embed_dim", 38}}), {"1 to 36 channels, got 38"},
                         SURROGATE_INVALID_ARGUMENT);
 }
 

@@ -220,9 +220,10 @@ struct Classifier {
               context.rank() == 0
                   ? R"({"format": 1, "family": "flare", "network": {"in_dim": 2, "out_dim": 3,
                         "channel_dim": 16, "num_blocks": 1, "num_heads": 2, "num_latents": 8},
-                        "inputs": [{"name": "x", "role": "coordinate", "axis": 0},
-                                   {"name": "y", "role": "coordinate", "axis": 1}],
-                        "outputs": [{"name": "left"}, {"name": "middle"}, {"name": "right"}]})"
+                        "inputs": [{"name": "x", "unit": "", "mean": 0, "std": 1, "role": "coordinate", "axis": 0},
+                                   {"name": "y", "unit": "", "mean": 0, "std": 1, "role": "coordinate", "axis": 1}],
+                        "outputs": [{"name": "left", "unit": "", "mean": 0, "std": 1}, {"name": "middle", "unit": "", "mean": 0, "std": 1},
+                                    {"name": "right", "unit": "", "mean": 0, "std": 1}]})"
                   : "",
               1)),
           rows(own_rows(partition, n, MPI_COMM_WORLD)),

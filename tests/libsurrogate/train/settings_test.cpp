@@ -48,7 +48,7 @@ TEST(TrainingSettings, WarmupIsAShareOrSteps) {
     settings.set("steps", "100");
     EXPECT_EQ(settings.recipe().warmup, 0.1);
     settings.set("warmup", "1.5");
-    EXPECT_TRUE(refusal([&] { settings.recipe(); }).says("share of the steps"));
+    EXPECT_TRUE(refusal([&] { settings.recipe(); }).says("fraction of the steps"));
     settings.set("schedule", "cosine");
     EXPECT_TRUE(refusal([&] { settings.recipe(); }).says("number of steps"));
     settings.set("warmup", "101");
@@ -114,7 +114,7 @@ TEST(TrainingSettings, ValuesAreCheckedWhenSet) {
     for (const auto& [key, value] : bad) {
         const Refusal found = refused(key, value);
         EXPECT_EQ(found.status, Status::invalid_argument) << key << "=" << value;
-        EXPECT_TRUE(found.says("it takes")) << found.text;
+        EXPECT_TRUE(found.says("expected")) << found.text;
     }
     EXPECT_TRUE(refused("loss", "l2").says("relative_l2, mse")) << refused("loss", "l2").text;
     EXPECT_TRUE(refused("beta1", "1").says("from 0 to below 1")) << refused("beta1", "1").text;
