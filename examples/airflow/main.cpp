@@ -17,9 +17,9 @@
 //     airflow -panels 20000 -points 100000            a finer flow, a finer mesh
 //     airflow -model "" -ksp_monitor                  the solver alone; every option of PETSc works
 //     airflow -sweep -seed 3001 -shapes 6             error and seconds of the surrogate and of
-//                                                     coarser solvers (airflow.md)
+//                                                     coarser solvers (tutorials/airflow.md)
 //     airflow -samples data -sample_points 1900,3800 -seed 1000 -shapes 200
-//                                                     data for training (airflow.md)
+//                                                     data for training (tutorials/airflow.md)
 //
 // Prints one row per body: seconds of the solver, of planning, and of the surrogate, the distance
 // of the two pressures, drag and lift of both.

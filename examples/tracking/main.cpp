@@ -15,7 +15,7 @@
 //     mpirun -n 4 tracking -surrogate_reproducible    the same tracks on any number of ranks
 //     tracking -model ""                              without a surrogate, for comparison
 //     tracking -samples data -hits 3000 -seed 1000 -events 300
-//                                                     data for training (tracking.md)
+//                                                     data for training (tutorials/tracking.md)
 //
 // Prints efficiency and fake rate against momentum, and the seconds of the surrogate and of
 // joining.

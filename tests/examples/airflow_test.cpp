@@ -347,8 +347,8 @@ TEST(AirflowSettings, SweepNamesTheOptionThatItRejects) {
         {"-sweep_panels", "800,300", "-sweep_panels has 300, expected rising numbers"},
         {"-sweep_panels", "2000,10000", "below -panels 10000"},
         {"-sweep_panels", "50", "from 100"},
-        {"-sweep_points", "10", "-sweep_points 10"},
-        {"-sweep_rounds", "0", "-sweep_rounds 0"},
+        {"-sweep_points", "10", "-sweep_points is 10"},
+        {"-sweep_rounds", "0", "-sweep_rounds is 0"},
         {"-training_seconds", "-1", "-training_seconds is -1"},
         {"-output", "folder", "remove -output"},
         {"-model", "", "-model is empty"}};

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Trains a small HEPT that maps hits of a particle to nearby points. One thread, fixed seeds; tracking.md has the calls."""
+"""Trains a small HEPT that maps hits of a particle to nearby points. One thread, fixed seeds; tutorials/tracking.md has the calls."""
 
 import argparse
 import copy

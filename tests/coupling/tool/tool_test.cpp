@@ -223,7 +223,8 @@ TEST_F(ToolTest, CommandLine) {
     EXPECT_NE(surrogate("-V").text.find("surrogate 0."), std::string::npos);
     EXPECT_EQ(surrogate("help").text, surrogate("--help").text);
     EXPECT_EQ(surrogate("help check").text, surrogate("check --help").text);
-    for (const char* verb : {"info", "check", "predict", "evaluate", "convert", "spectrum", "bench", "train"})
+    for (const char* verb :
+         {"info", "check", "predict", "evaluate", "convert", "spectrum", "bench", "train"})
         for (const char* part : {"Exit status: 0", "Example: "})
             EXPECT_NE(surrogate(std::string("help ") + verb).text.find(part), std::string::npos)
                 << verb << " " << part;
@@ -241,7 +242,8 @@ TEST_F(ToolTest, MisspeltWordsAreAnsweredWithTheNearOnes) {
     };
     says("chekc " + tiny, "did you mean 'check'?");
     says("help chekc", "did you mean 'check'?");
-    says("dance", "is not a command (info, check, predict, evaluate, convert, spectrum, bench, train)");
+    says("dance",
+         "is not a command (info, check, predict, evaluate, convert, spectrum, bench, train)");
     says("check " + tiny + " --thread 2", "--thread; did you mean '--threads'?");
     says("check " + tiny + " --reproducable", "did you mean '--reproducible'?");
     says("predict " + tiny + " --mash a.vtu --out b.vtu", "did you mean '--mesh'?");

@@ -46,7 +46,8 @@ TEST_F(TrainProgram, EveryFamilyLearnsFromNewWeights) {
     const Case cases[] = {
         {"bsa",
          "{ pos_enc = 'none', dimensionality = 2, c_in = 3, c_hidden = 16, c_out = 1, depth = 2, "
-         "num_heads = 2, ball_size = 32, sparse_block_size = 4 }",
+         "num_heads = 2, ball_size = 32, attention_kwargs = { compress_block_size = 4, "
+         "group_selection_size = 4, selected_blocks_number = 2 } }",
          0.1},
         {"sequoia",
          "{ pos_enc = 'none', dimensionality = 2, c_in = 3, num_classes = 1, transformer_dim = 16, "
@@ -193,7 +194,7 @@ TEST_F(TrainProgram, EarlyStoppingEndsATrainingThatDoesNotImprove) {
 
 TEST_F(TrainProgram, SgdWithMomentumAndStepsResumesToTheSameWeights) {
     const std::string settings =
-        "batch = 2\noptimizer = 'sgd'\nmomentum = 0.9\nnesterov = true\nlearning_rate = 1e-2\n"
+        "batch = 2\noptimizer = 'sgd'\nmomentum = 0.9\nnesterov = true\nlearning_rate = 0.1\n"
         "schedule = 'step'\nstep_size = 10\ngamma = 0.5\nwarmup = 3\nloss = 'huber'\n";
     Recipe whole;
     whole.training = "epochs = 6\n" + settings;

@@ -215,17 +215,7 @@ TEST_F(ClassLosses, LargeLogitsAreFinite) {
 struct Classifier {
     explicit Classifier(const Settings& settings, const char* partition = "contiguous")
         : context(mpi_context(MPI_COMM_WORLD)),
-          model(initialized_model(
-              context,
-              context.rank() == 0
-                  ? R"({"format": 1, "family": "flare", "network": {"in_dim": 2, "out_dim": 3,
-                        "channel_dim": 16, "num_blocks": 1, "num_heads": 2, "num_latents": 8},
-                        "inputs": [{"name": "x", "unit": "", "mean": 0, "std": 1, "role": "coordinate", "axis": 0},
-                                   {"name": "y", "unit": "", "mean": 0, "std": 1, "role": "coordinate", "axis": 1}],
-                        "outputs": [{"name": "left", "unit": "", "mean": 0, "std": 1}, {"name": "middle", "unit": "", "mean": 0, "std": 1},
-                                    {"name": "right", "unit": "", "mean": 0, "std": 1}]})"
-                  : "",
-              1)),
+          model(initialized_model(context, context.rank() == 0 ? card() : "", 1)),
           rows(own_rows(partition, n, MPI_COMM_WORLD)),
           x(points_of(rows)),
           labels(labels_of(rows, x)),
@@ -234,6 +224,28 @@ struct Classifier {
           trainer(plan, training_of(settings)) {}
 
     static constexpr int64_t n = 60;
+    static std::string card() {
+        const auto field = [](const char* name, int axis) {
+            nlohmann::json found = {{"name", name}, {"unit", ""}, {"mean", 0}, {"std", 1}};
+            if (axis < 0) return found;
+            found["role"] = "coordinate";
+            found["axis"] = axis;
+            return found;
+        };
+        return nlohmann::json{
+            {"format", 1},
+            {"family", "flare"},
+            {"network",
+             {{"in_dim", 2},
+              {"out_dim", 3},
+              {"channel_dim", 16},
+              {"num_blocks", 1},
+              {"num_heads", 2},
+              {"num_latents", 8}}},
+            {"inputs", {field("x", 0), field("y", 1)}},
+            {"outputs", {field("left", -1), field("middle", -1), field("right", -1)}}}
+            .dump();
+    }
     static std::vector<double> points_of(const std::vector<int64_t>& rows) {
         std::vector<double> x;
         for (const int64_t row : rows)
