@@ -97,6 +97,24 @@ TEST_F(TrainProgram, ResumedTrainingHasTheBitsOfAnUninterruptedOne) {
         EXPECT_EQ(column_of("whole", key), column_of("part", key)) << key;
 }
 
+TEST_F(TrainProgram, PointsMayHaveMoreThanThreeCoordinates) {
+    FourAxesSet().write(file("train.h5"));
+    Recipe recipe;
+    recipe.model =
+        "family = 'hept'\ninputs = ['a1', 'a2', 'c', 'd', 'a']\noutputs = ['u']\n"
+        "network = { in_dim = 1, coords_dim = 4, h_dim = 16, num_heads = 2, n_layers = 1, "
+        "n_hashes = 2, block_size = 10, num_regions = 9, num_classes = 1 }\n";
+    recipe.data = "";
+    recipe.training = "epochs = 20\nlearning_rate = 5e-3\n";
+    recipe.options = "threads = 1\n";
+    train(0, recipe);
+    const auto loss = column_of("out", "loss");
+    EXPECT_LT(loss.back(), 0.9 * loss.front());
+    EXPECT_EQ(card(file("out/last.safetensors")).at("inputs").at(3).at("axis"), 3);
+    const Outcome check = surrogate("check " + file("out/last.safetensors"));
+    EXPECT_EQ(check.status, 0) << check.text;
+}
+
 Recipe classifier() {
     Recipe recipe;
     recipe.model =
