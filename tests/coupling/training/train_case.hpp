@@ -118,8 +118,8 @@ struct ClassSet {
     }
 };
 
-/// A cloud of 40 points with four coordinates, which all samples share: u = a sin(c + d), where c and
-/// d are the third and fourth coordinate.
+/// A cloud of 40 points with four coordinates, which all samples share: u = a sin(c + d), where c
+/// and d are the third and fourth coordinate.
 struct FourAxesSet {
     int64_t n_sample = 12, n_point = 40;
 

@@ -97,6 +97,40 @@ TEST_F(TrainProgram, ResumedTrainingHasTheBitsOfAnUninterruptedOne) {
         EXPECT_EQ(column_of("whole", key), column_of("part", key)) << key;
 }
 
+TEST_F(TrainProgram, RandomPointsOfSamplesAreTheSameOnAnyRanks) {
+    Recipe recipe;
+    recipe.data = "points = 60\nsymmetries = 'square'\n";
+    train(0, recipe);
+    const auto validation = column_of("out", "validation");
+    EXPECT_LT(validation.back(), validation.front());
+    Recipe all = recipe;
+    all.data = "symmetries = 'square'\n";
+    all.folder = "all";
+    train(0, all);
+    EXPECT_NE(weights(file("out/last.safetensors")), weights(file("all/last.safetensors")));
+    // More points than a sample has are all of them.
+    all.data = "points = 1000\nsymmetries = 'square'\n";
+    all.folder = "more";
+    train(0, all);
+    EXPECT_EQ(weights(file("all/last.safetensors")), weights(file("more/last.safetensors")));
+    Recipe part = recipe;
+    part.folder = "part";
+    part.training.replace(part.training.find("epochs = 3"), 10, "epochs = 1");
+    train(0, part);
+    part.training = recipe.training;
+    train(0, part, "--resume");
+    EXPECT_EQ(weights(file("out/last.safetensors")), weights(file("part/last.safetensors")));
+#ifdef SURROGATE_MPIRUN
+    Recipe spread = recipe;
+    spread.folder = "spread";
+    train(0, spread, "", SURROGATE_MPIRUN " 3");
+    EXPECT_EQ(weights(file("out/last.safetensors")), weights(file("spread/last.safetensors")));
+#endif
+    recipe.training += "loss = 'gradient_l2'\n";
+    recipe.folder = "none";
+    expect_told(train(2, recipe), "needs the whole structured grid");
+}
+
 TEST_F(TrainProgram, PointsMayHaveMoreThanThreeCoordinates) {
     FourAxesSet().write(file("train.h5"));
     Recipe recipe;
