@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "coupling/dataset/coordinate_axes.hpp"
 #include "coupling/error/error.hpp"
 
 #define XXH_INLINE_ALL
@@ -87,9 +88,9 @@ void Content::add(const surrogate_variable& given) {
         fail(SURROGATE_INVALID_ARGUMENT,
              "variable '" + made.name + "' has dtype " + std::to_string(made.dtype) +
                  "; data sets hold SURROGATE_FLOAT32, SURROGATE_FLOAT64 and SURROGATE_INT64");
-    if (!made.axis.empty() && made.axis != "X" && made.axis != "Y" && made.axis != "Z")
-        fail(SURROGATE_INVALID_ARGUMENT,
-             "coordinate '" + made.name + "' has axis '" + made.axis + "'; expected X, Y or Z");
+    if (!made.axis.empty() && index_of_axis(made.axis) == coordinate_axes.size())
+        fail(SURROGATE_INVALID_ARGUMENT, "coordinate '" + made.name + "' has axis '" + made.axis +
+                                             "'; expected " + coordinate_axes_text);
     if (given.n_axis < 1 || given.n_axis > 8)
         fail(SURROGATE_SHAPE, "variable '" + made.name + "' has " + std::to_string(given.n_axis) +
                                   " axes; expected 1 to 8");

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "coupling/dataset/coordinate_axes.hpp"
 #include "coupling/error/error.hpp"
 #include "coupling/hdf5/own_storage.hpp"
 
@@ -173,11 +174,11 @@ int64_t extent_of(const StoredVariable& variable, const std::string& axis) {
 }
 
 int32_t axis_number(const StoredVariable& variable) {
-    const Names known = {"X", "Y", "Z"};
-    const auto at = std::find(known.begin(), known.end(), variable.axis);
-    if (at == known.end())
-        refuse("'" + variable.name + "' has the axis '" + variable.axis + "'; X, Y and Z exist");
-    return static_cast<int32_t>(at - known.begin());
+    const size_t index = index_of_axis(variable.axis);
+    if (index == coordinate_axes.size())
+        refuse("'" + variable.name + "' has the axis '" + variable.axis + "', expected " +
+               coordinate_axes_text);
+    return static_cast<int32_t>(index);
 }
 
 std::vector<StoredCoordinate> coordinates_of(const Variables& variables) {
@@ -189,8 +190,8 @@ std::vector<StoredCoordinate> coordinates_of(const Variables& variables) {
               [](const auto& a, const auto& b) { return a.axis < b.axis; });
     for (size_t i = 0; i < found.size(); ++i)
         if (found[i].axis != static_cast<int32_t>(i))
-            refuse("coordinates must be one of each of X, Y, Z from X on; '" + found[i].name +
-                   "' does not continue them");
+            refuse("coordinates must be one of each of X, Y, Z, 4 .. 8 from X on; '" +
+                   found[i].name + "' does not continue them");
     return found;
 }
 

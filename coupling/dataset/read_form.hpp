@@ -16,8 +16,8 @@ struct StoredVariable {
         other     ///< texts, records, other floats
     };
     std::string name;
-    std::string unit;               ///< attribute `units`; "" without it
-    std::string axis;               ///< attribute `axis`: "X", "Y", "Z" for a coordinate, else ""
+    std::string unit;  ///< attribute `units`; "" without it
+    std::string axis;  ///< attribute `axis` of a coordinate, see coordinate_axes; else ""
     std::vector<std::string> axes;  ///< the names of its axes; empty if the file has none
     std::vector<int64_t> shape;
     Kind kind = Kind::real;
@@ -30,7 +30,7 @@ enum class PointForm { lattice, cloud, moving_cloud, rows, sphere };
 struct StoredCoordinate {
     std::string name;
     std::string unit;
-    int32_t axis = 0;  ///< 0: X, 1: Y, 2: Z
+    int32_t axis = 0;  ///< 0: X, 1: Y, 2: Z, 3 .. 7: further ones
 };
 
 /// Common properties of all fields of a data set.

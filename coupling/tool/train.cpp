@@ -121,6 +121,17 @@ void try_datasets(const Job& job, const TrainConfig& config) {
     });
 }
 
+/// Rejects draws of points from data or for losses that need all points.
+void check_draw(const TrainConfig& config, const TrainData& data) {
+    if (config.data.n_drawn == 0) return;
+    const std::string text = "'points' in [data] draws random points of each sample, ";
+    if (data.form().points == dataset::PointForm::sphere)
+        fail(text + "but a network on the sphere needs its whole grid");
+    if (loss_of(config) == "gradient_l2")
+        fail(text + "but loss 'gradient_l2' needs the whole structured grid");
+    if (config.rollout > 1) fail(text + "expected 'rollout' = 1 with it");
+}
+
 Sources open_sources(const Job& job, const Context& data_parallel, const TrainConfig& config) {
     Sources sources;
     job.agree([&] {
@@ -141,6 +152,7 @@ Sources open_sources(const Job& job, const Context& data_parallel, const TrainCo
         check_symmetries(config.data.symmetries, *sources.data, all);
         check_rollout(config.rollout, *sources.data, sources.channels);
         (void)class_weights(config, sources.channels);  // throws for a name that is not a class
+        check_draw(config, *sources.data);
         if (config.early_stopping > 0 && sources.data->validation().empty())
             throw Failure(Exit::bad_usage,
                           "'early_stopping' needs held-out samples, and 'validation' has none");

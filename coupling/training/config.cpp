@@ -115,6 +115,7 @@ void read_data(TomlTable table, TrainConfig* config) {
     if (symmetries == "longitude") data.symmetries = Symmetry::longitude;
     data.normalize = table.flag("normalize");
     data.labels = table.text("labels", "");
+    data.n_drawn = table.whole("points", 0, 1);
     read_names(table.table("names"), config);
     table.finish();
 }

@@ -60,7 +60,8 @@ TrainEngine::TrainEngine(const Job& job, const Context& data_parallel, const Tra
       group_(group_of(job, config.n_group)),
       context_(job.make_group_context(group_.index)),
       domain_(data, group_.rank, group_.size),
-      rolls_out_(config.rollout > 1) {
+      rolls_out_(config.rollout > 1),
+      draws_points_(config.data.n_drawn > 0) {
     make_model(config, card);
     const Pair& first = data.training().front();
     job_.agree([&] { domain_.read(first); });
@@ -113,12 +114,14 @@ void TrainEngine::read_fields(const Pair& pair, const Change& change, int64_t n_
     targets_.resize(channels_.labels ? 0 : channels_.outputs.size());
     for (size_t i = 0; i < inputs_.size(); ++i)
         if (const Channel& channel = channels_.inputs[i]; !channel.is_coordinate())
-            inputs_[i] = read_range(file, channel.stored, begin, change, domain_.range());
+            inputs_[i] =
+                domain_.select(read_range(file, channel.stored, begin, change, domain_.range()));
     if (channels_.labels)
-        labels_ = read_labels(file, channels_.labels->stored, pair.target, change, domain_.range());
+        labels_ = domain_.select(
+            read_labels(file, channels_.labels->stored, pair.target, change, domain_.range()));
     for (size_t i = 0; i < targets_.size(); ++i)
-        targets_[i] =
-            read_range(file, channels_.outputs[i].stored, pair.target, change, domain_.range());
+        targets_[i] = domain_.select(
+            read_range(file, channels_.outputs[i].stored, pair.target, change, domain_.range()));
 }
 
 /// Binds the arrays of the sample to plan and trainer. Local.
@@ -142,11 +145,11 @@ void TrainEngine::bind(const Pair& pair) {
 }
 
 void TrainEngine::load(const Pair* pair, const Change& change, int64_t n_own) {
-    const bool is_moving = pair != nullptr && domain_.is_other(*pair);
-    const bool may_move = !data_.has_one_place();
+    const bool is_moving = pair != nullptr && domain_.is_other(*pair, change);
+    const bool may_move = draws_points_ || !data_.has_one_place();
     job_.agree([&] {
         if (pair == nullptr) return;
-        if (is_moving) domain_.read(*pair);
+        if (is_moving) domain_.read(*pair, change);
         read_fields(*pair, change, n_own);
         if (!may_move) bind(*pair);
     });
@@ -159,7 +162,7 @@ void TrainEngine::settle(const Pair* pair, bool is_moving) {
     // Errors in these functions are the same on all ranks of a group, so no rank blocks.
     job_.agree([&] {
         if (!is_moving) return;
-        domain_.update(*pair);
+        domain_.update();
         is_new_place_ = true;
     });
     job_.agree([&] {

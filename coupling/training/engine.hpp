@@ -72,6 +72,7 @@ private:
     std::vector<std::vector<double>> inputs_, targets_;  ///< by channel
     std::vector<int64_t> labels_;                        ///< of a classifier
     bool rolls_out_ = false;
+    bool draws_points_ = false;  ///< samples have other points in each epoch
     std::vector<std::vector<double>>
         own_;  ///< predictions that the next step starts from, by output
 

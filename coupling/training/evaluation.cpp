@@ -67,7 +67,7 @@ void ModelRuns::evaluate(const Pair& pair, const std::function<void()>& read_tar
         read_targets();
     });
     job_.agree([&] {
-        if (is_other) domain_.update(pair);
+        if (is_other) domain_.update();
     });
     job_.agree([&] { bind(); });
     job_.agree([&] { plan_->run(); });

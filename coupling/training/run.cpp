@@ -79,7 +79,7 @@ void TrainRun::learn(const std::vector<int64_t>& order) {
     for (int64_t i = 0; i < n_mine; ++i) {
         const auto place = static_cast<size_t>(batch_ * config.batch + group.index * n_mine + i);
         const Pair& pair = parts_.data.training()[static_cast<size_t>(order[place])];
-        const Change change = random_change(config.data.symmetries,
+        const Change change = random_change(config.data.symmetries, config.data.n_drawn,
                                             parts_.data.file(pair.file).extents(pair.input.sample),
                                             config.seed, epoch_, order[place]);
         const int64_t n_own =

@@ -104,13 +104,35 @@ std::vector<int64_t> permutation(int64_t n, int64_t seed, int64_t epoch) {
     return order;
 }
 
-Change random_change(Symmetry symmetries, const std::vector<int64_t>& extents, int64_t seed,
-                     int64_t epoch, int64_t index) {
-    if (symmetries == Symmetry::none) return {};
+Change random_change(Symmetry symmetries, int64_t n_drawn, const std::vector<int64_t>& extents,
+                     int64_t seed, int64_t epoch, int64_t index) {
     const uint64_t key = mixed(static_cast<uint64_t>(seed), static_cast<uint64_t>(epoch), 3);
     const uint64_t chance = mixed(key, static_cast<uint64_t>(index), 4);
-    if (symmetries == Symmetry::square) return {static_cast<int>(chance % 8), 0};
-    return {0, static_cast<int64_t>(chance % static_cast<uint64_t>(extents[1]))};
+    Change change;
+    if (symmetries == Symmetry::square) change.square = static_cast<int>(chance % 8);
+    if (symmetries == Symmetry::longitude)
+        change.shift = static_cast<int64_t>(chance % static_cast<uint64_t>(extents[1]));
+    change.n_drawn = n_drawn;
+    if (n_drawn > 0) change.draw_key = mixed(key, static_cast<uint64_t>(index), 5);
+    return change;
+}
+
+std::vector<int64_t> drawn_points(const Change& change, int64_t n_point, const PointRange& range) {
+    // The points with the n_drawn smallest random numbers of the whole sample; equal numbers, which
+    // are unlikely, are ordered by point.
+    using Ticket = std::pair<uint64_t, int64_t>;
+    const auto ticket = [&](int64_t point) {
+        return Ticket(mixed(change.draw_key, static_cast<uint64_t>(point), 6), point);
+    };
+    std::vector<Ticket> tickets;
+    tickets.reserve(static_cast<size_t>(n_point));
+    for (int64_t point = 0; point < n_point; ++point) tickets.push_back(ticket(point));
+    const auto last = tickets.begin() + (change.n_drawn - 1);
+    std::nth_element(tickets.begin(), last, tickets.end());
+    std::vector<int64_t> points;
+    for (int64_t i = 0; i < range.n; ++i)
+        if (ticket(range.first + i) <= *last) points.push_back(i);
+    return points;
 }
 
 namespace {

@@ -27,11 +27,19 @@ struct Change {
     int square = 0;
     /// Number of columns by which fields on the sphere are shifted westward.
     int64_t shift = 0;
+    /// Number of points that are drawn from the sample; 0: all points.
+    int64_t n_drawn = 0;
+    uint64_t draw_key = 0;  ///< of the random numbers of the draw
 };
 
-/// Returns a random change. Equal arguments give equal changes.
-Change random_change(Symmetry symmetries, const std::vector<int64_t>& extents, int64_t seed,
-                     int64_t epoch, int64_t index);
+/// Returns a random change, with n_drawn random points of each sample unless it is 0. Equal
+/// arguments give equal changes.
+Change random_change(Symmetry symmetries, int64_t n_drawn, const std::vector<int64_t>& extents,
+                     int64_t seed, int64_t epoch, int64_t index);
+
+/// Returns the points of a range that the change draws from all n_point points of the sample, as
+/// ascending indices within the range. They do not depend on the range.
+std::vector<int64_t> drawn_points(const Change& change, int64_t n_point, const PointRange& range);
 
 /// Throws Failure if the data do not have the symmetry: grids that are not square, coordinates that
 /// are not symmetric, no grid on the sphere, or components of vectors among the channels.

@@ -1,26 +1,40 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "coupling/training/sample_domain.hpp"
 
-#include <numeric>
-
 namespace surrogate::tool {
 
 using dataset::PointForm;
 
-SampleDomain::Key SampleDomain::key_of(const Pair& pair) const {
-    if (data_.has_one_place()) return {0, 0, 0};
-    if (data_.has_fixed_points()) return {pair.file, 0, 0};
-    return {pair.file, pair.input.sample, pair.input.time};
+SampleDomain::Key SampleDomain::key_of(const Pair& pair, const Change& change) const {
+    const int64_t n = change.n_drawn;
+    const uint64_t key = change.draw_key;
+    // Drawn points of different samples differ even if the samples share their points.
+    if (n > 0) return {pair.file, pair.input.sample, pair.input.time, n, key};
+    if (data_.has_one_place()) return {0, 0, 0, 0, 0};
+    if (data_.has_fixed_points()) return {pair.file, 0, 0, 0, 0};
+    return {pair.file, pair.input.sample, pair.input.time, 0, 0};
 }
 
-void SampleDomain::read(const Pair& pair) {
+void SampleDomain::read(const Pair& pair, const Change& change) {
     const dataset::ReadFile& file = data_.file(pair.file);
+    const int64_t n_point = file.n_point(pair.input.sample);
     range_ = share_of(file, pair.input.sample, rank_, size_);
+    is_drawn_ = change.n_drawn > 0 && change.n_drawn < n_point;
+    drawn_ = is_drawn_ ? drawn_points(change, n_point, range_) : std::vector<int64_t>();
     weights_ = read_weights(file, pair.input, range_);
+    if (!weights_.empty()) weights_ = select(std::move(weights_));
+    read_key_ = key_of(pair, change);
     if (file.form().points == PointForm::sphere) return;
-    points_ = read_points(file, pair.input, range_);
-    ids_.resize(static_cast<size_t>(range_.n));
-    std::iota(ids_.begin(), ids_.end(), range_.first);
+    const std::vector<double> points = read_points(file, pair.input, range_);
+    const size_t n_axis = file.form().coordinates.size();
+    points_.clear();
+    ids_.clear();
+    for (int64_t i = 0; i < n(); ++i) {
+        const int64_t point = is_drawn_ ? drawn_[static_cast<size_t>(i)] : i;
+        const auto row = points.begin() + static_cast<ptrdiff_t>(n_axis) * point;
+        points_.insert(points_.end(), row, row + static_cast<ptrdiff_t>(n_axis));
+        ids_.push_back(range_.first + point);
+    }
 }
 
 void SampleDomain::create(const Context& context, const Pair& pair) {
@@ -41,15 +55,15 @@ void SampleDomain::create(const Context& context, const Pair& pair) {
         domain_.emplace(context, sphere);
     } else {
         const auto n_axis = static_cast<int64_t>(form.coordinates.size());
-        domain_.emplace(context, matrix(points_.data(), range_.n, n_axis), ids_.data());
+        domain_.emplace(context, matrix(points_.data(), n(), n_axis), ids_.data());
     }
-    key_ = key_of(pair);
+    key_ = read_key_;
 }
 
-void SampleDomain::update(const Pair& pair) {
+void SampleDomain::update() {
     const auto n_axis = static_cast<int64_t>(data_.form().coordinates.size());
-    domain_->update_points(matrix(points_.data(), range_.n, n_axis), ids_.data());
-    key_ = key_of(pair);
+    domain_->update_points(matrix(points_.data(), n(), n_axis), ids_.data());
+    key_ = read_key_;
 }
 
 }  // namespace surrogate::tool

@@ -21,21 +21,34 @@ public:
         : data_(data), rank_(rank), size_(size) {}
 
     /// Returns true if a pair has other points than the domain.
-    bool is_other(const Pair& pair) const { return key_ != key_of(pair); }
+    bool is_other(const Pair& pair, const Change& change = {}) const {
+        return key_ != key_of(pair, change);
+    }
 
-    /// Reads this rank's points of a pair: range, coordinates, ids, weights. Local. Throws Error.
-    void read(const Pair& pair);
+    /// Reads this rank's points of a pair: range, coordinates, ids, weights; only the points that
+    /// the change draws. Local. Throws Error.
+    void read(const Pair& pair, const Change& change = {});
 
     /// Creates the domain of the points that were read. Collective over the context. Throws Error.
     void create(const Context& context, const Pair& pair);
 
     /// Moves the domain to the points that were read; not on the sphere, whose points are fixed.
     /// Collective over the context of create(). Throws Error.
-    void update(const Pair& pair);
+    void update();
 
     const Domain& domain() const { return *domain_; }
+    /// Returns the range of points of the sample from which this rank reads.
     const PointRange& range() const { return range_; }
-    int64_t n() const { return range_.n; }
+    /// Returns the number of points of this rank.
+    int64_t n() const { return is_drawn_ ? std::ssize(drawn_) : range_.n; }
+    /// Returns the values of the points of this rank, from values of all points of the range.
+    template <class T>
+    std::vector<T> select(std::vector<T> values) const {
+        if (!is_drawn_) return values;
+        std::vector<T> selected;
+        for (const int64_t point : drawn_) selected.push_back(values[static_cast<size_t>(point)]);
+        return selected;
+    }
     /// Returns the ids of this rank's points: their indices in the sample; empty on the sphere.
     const std::vector<int64_t>& ids() const { return ids_; }
     /// Returns the weights of this rank's points in the data, or areas on the sphere; empty for
@@ -43,13 +56,17 @@ public:
     const std::vector<double>& weights() const { return weights_; }
 
 private:
-    using Key = std::tuple<size_t, int64_t, int64_t>;
-    Key key_of(const Pair& pair) const;
+    /// File, sample, time, and number and key of the drawn points.
+    using Key = std::tuple<size_t, int64_t, int64_t, int64_t, uint64_t>;
+    Key key_of(const Pair& pair, const Change& change) const;
 
     const TrainData& data_;
     int rank_, size_;
     std::optional<Key> key_;  ///< of the points of the domain
+    Key read_key_;            ///< of the points that were read
     PointRange range_;
+    bool is_drawn_ = false;
+    std::vector<int64_t> drawn_;  ///< indices in the range, if is_drawn_
     std::vector<double> points_, weights_;
     std::vector<int64_t> ids_;
     std::optional<Domain> domain_;

@@ -136,7 +136,7 @@ TEST_F(DatasetRefusals, OfDescriptionsThatCannotBe) {
     says(SURROGATE_INVALID_ARGUMENT, "but is defined over axis",
          [&] { set.add("x", {"sample"}, "m"); });
     says(SURROGATE_SHAPE, "1 to 8", [&] { set.add("p", {}, "m"); });
-    says(SURROGATE_INVALID_ARGUMENT, "expected X, Y or Z",
+    says(SURROGATE_INVALID_ARGUMENT, "expected X, Y, Z or 4 to 8",
          [&] { set.add("p", {"x"}, "m", nullptr, SURROGATE_FLOAT64, "T"); });
     says(SURROGATE_INVALID_ARGUMENT, "dtype 4",
          [&] { set.add("p", {"x"}, "m", nullptr, SURROGATE_UINT8); });

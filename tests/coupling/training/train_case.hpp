@@ -118,6 +118,41 @@ struct ClassSet {
     }
 };
 
+/// A cloud of 40 points with four coordinates, which all samples share: u = a sin(c + d), where c
+/// and d are the third and fourth coordinate.
+struct FourAxesSet {
+    int64_t n_sample = 12, n_point = 40;
+
+    void write(const std::string& path) const {
+        const Context context;
+        NewDataset set(context, path);
+        set.add_axis("sample", n_sample);
+        set.add_axis("point", n_point);
+        const char* const names[] = {"a1", "a2", "c", "d"};
+        const char* const axes[] = {"X", "Y", "Z", "4"};
+        for (size_t k = 0; k < 4; ++k)
+            set.add(names[k], {"point"}, "1", nullptr, SURROGATE_FLOAT64, axes[k]);
+        set.add("a", {"sample", "point"}, "1");
+        set.add("u", {"sample", "point"}, "1");
+        set.begin();
+        std::vector<std::vector<double>> x(4);
+        std::vector<double> a, u;
+        for (int64_t k = 0; k < 4; ++k)
+            for (int64_t i = 0; i < n_point; ++i)
+                x[static_cast<size_t>(k)].push_back(wave(i, k, 3 + i));
+        for (int64_t s = 0; s < n_sample; ++s) {
+            for (size_t i = 0; i < static_cast<size_t>(n_point); ++i) {
+                a.push_back(1 + 0.5 * wave(s, static_cast<int64_t>(i), 1));
+                u.push_back(a.back() * std::sin(x[2][i] + x[3][i]));
+            }
+        }
+        for (size_t k = 0; k < 4; ++k) set.put(names[k], 0, column(x[k].data(), n_point));
+        set.put("a", 0, column(a.data(), std::ssize(a)));
+        set.put("u", 0, column(u.data(), std::ssize(u)));
+        set.finish();
+    }
+};
+
 /// Clouds of 20 + 3 s points on a line: u = sin(pi x) (1 + a x), with the sample's own a as input.
 struct RaggedSet {
     int64_t n_sample = 12;

@@ -98,6 +98,58 @@ TEST_F(TrainProgram, ResumedTrainingHasTheBitsOfAnUninterruptedOne) {
         EXPECT_EQ(column_of("whole", key), column_of("part", key)) << key;
 }
 
+TEST_F(TrainProgram, RandomPointsOfSamplesAreTheSameOnAnyRanks) {
+    Recipe recipe;
+    recipe.data = "points = 60\nsymmetries = 'square'\n";
+    train(0, recipe);
+    const auto validation = column_of("out", "validation");
+    EXPECT_LT(validation.back(), validation.front());
+    Recipe all = recipe;
+    all.data = "symmetries = 'square'\n";
+    all.folder = "all";
+    train(0, all);
+    EXPECT_NE(weights(file("out/last.safetensors")), weights(file("all/last.safetensors")));
+    // More points than a sample has are all of them.
+    all.data = "points = 1000\nsymmetries = 'square'\n";
+    all.folder = "more";
+    train(0, all);
+    EXPECT_EQ(weights(file("all/last.safetensors")), weights(file("more/last.safetensors")));
+    Recipe part = recipe;
+    part.folder = "part";
+    part.training.replace(part.training.find("epochs = 3"), 10, "epochs = 1");
+    train(0, part);
+    part.training = recipe.training;
+    train(0, part, "--resume");
+    EXPECT_EQ(weights(file("out/last.safetensors")), weights(file("part/last.safetensors")));
+#ifdef SURROGATE_MPIRUN
+    Recipe spread = recipe;
+    spread.folder = "spread";
+    train(0, spread, "", SURROGATE_MPIRUN " 3");
+    EXPECT_EQ(weights(file("out/last.safetensors")), weights(file("spread/last.safetensors")));
+#endif
+    recipe.training += "loss = 'gradient_l2'\n";
+    recipe.folder = "none";
+    expect_told(train(2, recipe), "needs the whole structured grid");
+}
+
+TEST_F(TrainProgram, PointsMayHaveMoreThanThreeCoordinates) {
+    FourAxesSet().write(file("train.h5"));
+    Recipe recipe;
+    recipe.model =
+        "family = 'hept'\ninputs = ['a1', 'a2', 'c', 'd', 'a']\noutputs = ['u']\n"
+        "network = { in_dim = 1, coords_dim = 4, h_dim = 16, num_heads = 2, n_layers = 1, "
+        "n_hashes = 2, block_size = 10, num_regions = 9, num_classes = 1 }\n";
+    recipe.data = "";
+    recipe.training = "epochs = 20\nlearning_rate = 5e-3\n";
+    recipe.options = "threads = 1\n";
+    train(0, recipe);
+    const auto loss = column_of("out", "loss");
+    EXPECT_LT(loss.back(), 0.9 * loss.front());
+    EXPECT_EQ(card(file("out/last.safetensors")).at("inputs").at(3).at("axis"), 3);
+    const Outcome check = surrogate("check " + file("out/last.safetensors"));
+    EXPECT_EQ(check.status, 0) << check.text;
+}
+
 Recipe classifier() {
     Recipe recipe;
     recipe.model =

@@ -58,7 +58,7 @@ SURROGATE_API surrogate_status surrogate_dataset_add_axis(surrogate_dataset* dat
  *   name       a vector has one variable per component: velocity.x, velocity.y
  *   unit       as on a model's card; NULL: no attribute
  *   long_name  for readers; NULL: no attribute
- *   axis       "X", "Y" or "Z" for a coordinate, else NULL
+ *   axis       for a coordinate "X", "Y", "Z", or "4" .. "8" for further ones, else NULL
  *   axes       [n_axis] names of axes that were added, slowest first; 1 .. 8
  *   dtype      SURROGATE_FLOAT32, SURROGATE_FLOAT64 or SURROGATE_INT64, as stored */
 typedef struct surrogate_variable {

@@ -39,7 +39,7 @@ public:
     void add_axis(const std::string& name, int64_t n) {
         check(surrogate_dataset_add_axis(get(), name.c_str(), n));
     }
-    /// long_name null: none. axis: "X", "Y" or "Z" for a coordinate.
+    /// long_name null: none. axis: "X", "Y", "Z", "4" .. "8" for a coordinate.
     void add(const char* name, const std::vector<const char*>& axes, const char* unit,
              const char* long_name = nullptr, int32_t dtype = SURROGATE_FLOAT64,
              const char* axis = nullptr) {
