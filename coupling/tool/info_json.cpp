@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "coupling/tool/info_json.hpp"
 
-#include <cmath>
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "coupling/job/report_values.hpp"
 #include "coupling/job/text_hash.hpp"
 
 namespace surrogate::tool {
@@ -17,17 +17,13 @@ std::string text_of(const json& value) {
     return value.dump(2, ' ', true) + "\n";
 }
 
-json finite(double value) {
-    return std::isfinite(value) ? json(value) : json(nullptr);
-}
-
 json field_json(const surrogate_field_info& field) {
     json about = {{"name", field.name},
                   {"unit", field.unit},
-                  {"mean", finite(field.mean)},
-                  {"std", finite(field.std)},
-                  {"min", finite(field.min)},
-                  {"max", finite(field.max)},
+                  {"mean", json_number(field.mean)},
+                  {"std", json_number(field.std)},
+                  {"min", json_number(field.min)},
+                  {"max", json_number(field.max)},
                   {"role", field.role == SURROGATE_COORDINATE ? "coordinate" : "field"}};
     if (field.role == SURROGATE_COORDINATE) about["axis"] = field.axis;
     return about;
@@ -102,8 +98,8 @@ std::string model_json(const Job& job, const std::string& file, const Model& mod
                       {"is_usable", check.is_usable},
                       {"text", check.text}}},
                     {"memory",
-                     {{"bytes_a_point", finite(memory.of_point)},
-                      {"bytes_a_rank", finite(memory.of_rank)},
+                     {{"bytes_a_point", json_number(memory.of_point)},
+                      {"bytes_a_rank", json_number(memory.of_rank)},
                       {"ranks", job.size()},
                       {"text", memory.text}}},
                     {"provenance", card.value("provenance", json::object())}});

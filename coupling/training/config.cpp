@@ -136,6 +136,17 @@ std::vector<Setting> settings_of(TomlTable& table, const std::vector<std::string
     return settings;
 }
 
+/// Returns the numbers of a table by name, `least` or more.
+std::map<std::string, double> numbers_of(TomlTable table, double least) {
+    std::map<std::string, double> numbers;
+    if (table.get() == nullptr) return numbers;
+    for (const auto& [key, value] : *table.get()) {
+        const std::string name(key.str());
+        if (const auto number = table.real(name, least, 1e300)) numbers[name] = *number;
+    }
+    return numbers;
+}
+
 void read_scale(TomlTable& table, TrainConfig* config) {
     const toml::node* const node = table.node("scale");
     if (node == nullptr) return;
@@ -143,20 +154,7 @@ void read_scale(TomlTable& table, TrainConfig* config) {
         config->has_increment_scale = table.one_of("scale", {"increment"}) == "increment";
         return;
     }
-    TomlTable scale = table.table("scale");
-    if (scale.get() == nullptr) return;
-    for (const auto& [key, value] : *scale.get()) {
-        const std::string output(key.str());
-        if (const auto number = scale.real(output, 1e-300, 1e300)) config->scale[output] = *number;
-    }
-}
-
-void read_class_weights(TomlTable weights, TrainConfig* config) {
-    if (weights.get() == nullptr) return;
-    for (const auto& [key, value] : *weights.get()) {
-        const std::string name(key.str());
-        if (const auto number = weights.real(name, 0, 1e300)) config->class_weights[name] = *number;
-    }
+    config->scale = numbers_of(table.table("scale"), 1e-300);
 }
 
 void read_training(TomlTable table, TrainConfig* config) {
@@ -170,7 +168,7 @@ void read_training(TomlTable table, TrainConfig* config) {
     config->rollout = table.whole("rollout", 1, 1);
     config->early_stopping = table.whole("early_stopping", 0, 1);
     read_scale(table, config);
-    read_class_weights(table.table("class_weights"), config);
+    config->class_weights = numbers_of(table.table("class_weights"), 0);
     for (const auto& [key, why] : other_words)
         if (table.node(key) != nullptr)
             table.refuse(key, "'" + key + "' is not given here: " + why);

@@ -11,7 +11,7 @@ struct Sample {
     const double* target = nullptr;      ///< (n_output, n_point); null with labels
     const double* weight = nullptr;      ///< (n_point); null: 1
     int64_t n_point = 0;
-    const int64_t* label = nullptr;  ///< (n_point), -1: ignored; of classes, else null
+    const int64_t* label = nullptr;  ///< (n_point), negative: ignored; of classes, else null
 
     double weight_of(int64_t point) const { return weight ? weight[point] : 1; }
 };

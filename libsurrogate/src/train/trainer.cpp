@@ -138,15 +138,14 @@ void Trainer::require_classes() const {
 /// Returns the loss of fields. Throws invalid_argument for other losses; `what` begins the message.
 FieldLoss& Trainer::field_loss(const char* what) const {
     if (auto* const loss = dynamic_cast<FieldLoss*>(loss_.get())) return *loss;
-    throw Error(Status::invalid_argument, std::string(what) +
-                                              " are for losses of fields, and loss is '" +
-                                              settings_.all().at("loss") + "'");
+    throw Error(Status::invalid_argument,
+                std::string(what) + " are for losses of fields, and loss is '" + loss_name() + "'");
 }
 
 void Trainer::bind_labels(const surrogate_array* labels) {
     if (!has_labels()) {
         throw Error(Status::invalid_argument,
-                    "loss is '" + settings_.all().at("loss") +
+                    "loss is '" + loss_name() +
                         "', expected 'cross_entropy' for labels; set loss=cross_entropy");
     }
     if (!labels) throw Error(Status::invalid_argument, "array of labels is NULL");
@@ -164,8 +163,7 @@ void Trainer::set_class_weights(const double* weights, int64_t n) {
     auto* const loss = dynamic_cast<ClassLoss*>(loss_.get());
     if (!loss) {
         throw Error(Status::invalid_argument,
-                    "class weights are for loss=cross_entropy, and loss is '" +
-                        settings_.all().at("loss") + "'");
+                    "class weights are for loss=cross_entropy, and loss is '" + loss_name() + "'");
     }
     if (!weights) throw Error(Status::invalid_argument, "class weights are NULL");
     if (n != static_cast<int64_t>(n_output())) {

@@ -97,9 +97,13 @@ private:
     void require_own_loss() const;
     void require_custom_loss() const;
     void require_bound_outputs() const;
+    bool has_all_rows(const Column& column, int64_t n_row) const;
+    Error array_error(const std::string& what, const char* binder, const Column& column,
+                      int64_t n_row) const;
     void require_targets() const;
     void require_gradients() const;
     bool has_labels() const { return recipe_.loss == LossKind::cross_entropy; }
+    std::string loss_name() const { return settings_.all().at("loss"); }
     FieldLoss& field_loss(const char* what) const;
     void take_labels(const Column& from, NumberKind kind);
     void take_gradients();
@@ -112,7 +116,7 @@ private:
     bool is_last_sample() const { return std::ssize(losses_) + 1 >= recipe_.accumulate; }
     double accumulate(const Source& source, bool is_last);
     void go_back(SampleOutcome outcome, bool is_last);
-    void add_loss(double loss, const Traffic& before);
+    void add_traffic(const Traffic& before);
     double mean(std::span<const double> losses, int64_t& n) const;
     surrogate_step_report skip(surrogate_step_report report);
     void note_ranges(const Source& source);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "libsurrogate/src/train/trainer.hpp"
 
@@ -54,22 +55,30 @@ void Trainer::make_room() {
     n_room_ = n_point();
 }
 
+/// Returns true if the caller's array is bound, and has a row for each point of now.
+bool Trainer::has_all_rows(const Column& column, int64_t n_row) const {
+    return n_row == n_point() && (column.data || n_row == 0);
+}
+
+/// Returns the error for an array without has_all_rows. binder: the function that binds it.
+Error Trainer::array_error(const std::string& what, const char* binder, const Column& column,
+                           int64_t n_row) const {
+    const bool is_bound = n_row >= 0 && (column.data || n_row == 0);
+    if (!is_bound)
+        return {Status::invalid_argument, what + " is not bound; call " + binder + " first"};
+    return {Status::shape, what + " is bound to an array of " + std::to_string(n_row) +
+                               " points, but the points have moved and the domain has " +
+                               std::to_string(n_point()) + "; bind it again"};
+}
+
 void Trainer::require_targets() const {
     for (size_t o = 0; o < targets_.size(); ++o) {
-        const bool is_bound = target_rows_[o] >= 0 && (targets_[o].data || target_rows_[o] == 0);
-        if (is_bound && target_rows_[o] == n_point()) continue;
-        const std::string what = has_labels()
-                                     ? "array of labels"
-                                     : "target of output '" + model_->card().outputs[o].name + "'";
-        if (!is_bound) {
-            throw Error(Status::invalid_argument,
-                        what + " is not bound; call surrogate_trainer_bind_" +
-                            (has_labels() ? "labels first" : "target first"));
-        }
-        throw Error(Status::shape, what + " is bound to an array of " +
-                                       std::to_string(target_rows_[o]) +
-                                       " points, but the points have moved and the domain has " +
-                                       std::to_string(n_point()) + "; bind it again");
+        if (has_all_rows(targets_[o], target_rows_[o])) continue;
+        throw array_error(
+            has_labels() ? "array of labels"
+                         : "target of output '" + model_->card().outputs[o].name + "'",
+            has_labels() ? "surrogate_trainer_bind_labels" : "surrogate_trainer_bind_target",
+            targets_[o], target_rows_[o]);
     }
     if (!has_weights_ || weights_.size() == n_point()) return;
     throw Error(Status::shape, "weights of points were given for " +
@@ -91,7 +100,7 @@ void Trainer::require_own_loss() const {
 void Trainer::require_custom_loss() const {
     if (recipe_.loss == LossKind::custom) return;
     throw Error(Status::invalid_argument,
-                "loss is '" + settings_.all().at("loss") +
+                "loss is '" + loss_name() +
                     "', expected 'custom' for a loss that the caller computes; set loss=custom");
 }
 
@@ -107,18 +116,10 @@ void Trainer::require_bound_outputs() const {
 
 void Trainer::require_gradients() const {
     for (size_t o = 0; o < n_output(); ++o) {
-        const int64_t n_row = caller_gradient_rows_[o];
-        const bool is_bound = n_row >= 0 && (caller_gradients_[o].data || n_row == 0);
-        if (is_bound && n_row == n_point()) continue;
-        const std::string what =
-            "gradient with respect to output '" + model_->card().outputs[o].name + "'";
-        if (!is_bound) {
-            throw Error(Status::invalid_argument,
-                        what + " is not bound; call surrogate_trainer_bind_gradient first");
-        }
-        throw Error(Status::shape, what + " is bound to an array of " + std::to_string(n_row) +
-                                       " points, but the points have moved and the domain has " +
-                                       std::to_string(n_point()) + "; bind it again");
+        if (has_all_rows(caller_gradients_[o], caller_gradient_rows_[o])) continue;
+        throw array_error(
+            "gradient with respect to output '" + model_->card().outputs[o].name + "'",
+            "surrogate_trainer_bind_gradient", caller_gradients_[o], caller_gradient_rows_[o]);
     }
 }
 
@@ -147,7 +148,7 @@ void Trainer::take_labels(const Column& from, NumberKind kind) {
     for (int64_t i = 0; i < n_point(); ++i) {
         const int64_t label = kind == NumberKind::integer ? load_integer(from, i)
                                                           : static_cast<int64_t>(load(from, i));
-        labels_[i] = label == ignored ? -1 : label;
+        labels_[i] = label;
         if (label == ignored || (label >= 0 && label < n_class)) continue;
         throw Error(Status::invalid_argument,
                     "label " + std::to_string(label) + " at " + plan_.output()->point_text(i) +
@@ -255,9 +256,7 @@ void Trainer::forward() {
     evaluated_.reset();
     const Traffic before = now();
     data_parallel().agree([&] { evaluated_ = measure(bound(), true); });
-    const Traffic after = now();
-    step_.bytes += after.bytes - before.bytes;
-    step_.collectives += after.collectives - before.collectives;
+    add_traffic(before);
 }
 
 void Trainer::backward(double loss) {
@@ -273,17 +272,14 @@ void Trainer::backward(double loss) {
     });
     const SampleOutcome outcome = *evaluated_;
     evaluated_.reset();
-    if (outcome == SampleOutcome::good) {
-        note_ranges(bound());
-        if (!plan_.backward(gradient_columns_, true, *sums_)) sums_->poison();
-    } else {
-        sums_->poison();
-    }
-    add_loss(outcome == SampleOutcome::good ? loss : nan, before);
+    if (outcome == SampleOutcome::good) note_ranges(bound());
+    go_back(outcome, false);
+    losses_.push_back(outcome == SampleOutcome::good ? loss : nan);
+    add_traffic(before);
 }
 
-void Trainer::add_loss(double loss, const Traffic& before) {
-    losses_.push_back(loss);
+/// Counts what was sent since `before` to the step under way.
+void Trainer::add_traffic(const Traffic& before) {
     const Traffic after = now();
     step_.bytes += after.bytes - before.bytes;
     step_.collectives += after.collectives - before.collectives;
@@ -301,14 +297,15 @@ double Trainer::accumulate(const Source& source, bool is_last) {
     });
     if (outcome == SampleOutcome::good) note_ranges(source);
     go_back(outcome, is_last);
-    add_loss(loss, before);
+    losses_.push_back(loss);
+    add_traffic(before);
     return loss;
 }
 
 /// Nothing in here fails, or groups would have different numbers of samples.
 void Trainer::go_back(SampleOutcome outcome, bool is_last) {
     if (outcome != SampleOutcome::good) return sums_->poison();
-    loss_->gradient(sample(), gradient_.data());
+    if (loss_) loss_->gradient(sample(), gradient_.data());  // otherwise the caller's are there
     if (is_last) sums_->begin(data_parallel());
     if (!plan_.backward(gradient_columns_, true, *sums_)) sums_->poison();
 }
@@ -348,10 +345,8 @@ surrogate_step_report Trainer::apply() {
     surrogate_step_report report{};
     report.loss = mean(losses_, report.samples);
     losses_.clear();
-    const Traffic after = now();
-    last_step_ = {step_.bytes + after.bytes - before.bytes,
-                  step_.collectives + after.collectives - before.collectives};
-    step_ = {};
+    add_traffic(before);
+    last_step_ = std::exchange(step_, {});
     const Rate rate = rate_at(recipe_, optimizer_->n_step(), plateau_.n_drop);
     report.learning_rate = rate.learning_rate;
     report.beta1 = rate.beta1;
