@@ -105,6 +105,10 @@ typedef struct surrogate_trainer_options surrogate_trainer_options;
  *                    the step and the point's index in the canonical ordering; points without ids
  *                    must be distinct. Coordinates and integers have none. Noise makes a model that
  *                    steps from its own predictions less sensitive to their errors
+ *   dropout          card (default) applies dropout and drop path to training samples, at the rates
+ *                    of the card's network, or the official defaults where it sets none; off
+ *                    applies none. Masks depend on the seed, the step, the sample's index in the
+ *                    step and the ids of the points. Predictions and validations drop nothing
  *   accumulate       1, 2, ..: samples of a group whose gradients make one step; default 1
  *   bucket           > 0: gradients of a step are reduced over ranks in messages of about this many
  *                    bytes while the backward pass of its last sample continues (step,
@@ -113,7 +117,7 @@ typedef struct surrogate_trainer_options surrogate_trainer_options;
  *                    0, 1, ..: skips a step whose loss or gradient is not finite; one more such
  *                    step in succession is an error; default 0
  *   reservoir        capacity of surrogate_trainer_reservoir_add in samples; default 0
- *   seed             of the reservoir's choices and of noise; default 0 */
+ *   seed             of the reservoir's choices, of noise and of dropout; default 0 */
 SURROGATE_API surrogate_status
 surrogate_trainer_options_create(surrogate_trainer_options** training);
 

@@ -58,6 +58,7 @@ Trainer::Trainer(Plan& plan, std::shared_ptr<Context> shared,
                       plan_.weight_stages(), recipe_.bucket);
         sums_->reserve(this->data_parallel());
         require_classes();
+        find_dropout();
         loss_ = make_loss(recipe_, model_->card().outputs, plan_.queue());
         targets_.resize(has_labels() ? 1 : n_output());
         target_rows_.resize(targets_.size(), -1);
@@ -132,6 +133,23 @@ void Trainer::require_classes() const {
             "output '" + output.name + "' has mean " + number_text(output.mean) + " and std " +
                 number_text(output.std) +
                 " on the card, expected 0 and 1: with loss=cross_entropy outputs are logits");
+    }
+}
+
+/// Finds out whether training drops values. Throws not_supported for rates of the card that it
+/// cannot apply.
+void Trainer::find_dropout() {
+    if (!recipe_.has_dropout) return;
+    const bool is_on_device = plan_.option("backend") == "cuda";
+    for (const DropoutRate& rate : model_->network().dropout_rates()) {
+        drops_ = true;
+        if (rate.is_built && !is_on_device) continue;
+        throw Error(Status::not_supported,
+                    "card: network." + rate.key + " is " + number_text(rate.rate) +
+                        ", expected 0: " +
+                        (rate.is_built ? "training on a CUDA device drops no values"
+                                       : "training drops no attention weights") +
+                        "; set the key to 0, or the training setting dropout=off");
     }
 }
 
@@ -314,6 +332,9 @@ std::string Trainer::describe() const {
                        std::to_string(group_.n) + (group_.n == 1 ? " group\n" : " groups\n");
     for (const auto& [key, value] : settings_.all()) text += key + "=" + value + " ";
     text += "\n";
+    for (const DropoutRate& rate : model_->network().dropout_rates()) {
+        if (drops_) text += "network." + rate.key + " " + number_text(rate.rate) + " is applied\n";
+    }
     text += line("parameters", weights.n_parameter(), "");
     text += line("samples a step", group_.n * recipe_.accumulate, "");
     text += line("gradients", sums_->bytes(), "bytes");

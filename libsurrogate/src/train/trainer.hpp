@@ -91,6 +91,7 @@ private:
     void find_groups();
     void require_same_model() const;
     void require_classes() const;
+    void find_dropout();
     std::span<const double> weights_of(int32_t which);
     void follow_lattice();
     void make_room();
@@ -153,6 +154,7 @@ private:
     std::unique_ptr<Loss> loss_;  ///< null: loss=custom
     std::optional<LatticeLoss> lattice_;
     Noise noise_{0, 0};
+    bool drops_ = false;  // training applies the card's rates of dropout
     int64_t n_x_ = 0, n_y_ = 0;
     int64_t lattice_revision_ = -1;  // revision of the domain for which lattice_ was set up
 

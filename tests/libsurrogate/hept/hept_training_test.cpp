@@ -110,6 +110,10 @@ TEST_P(HeptTraining, TakesNoMemory) {
     expect_no_memory(maker());
 }
 
+TEST_P(HeptTraining, HasTheSlopesOfItsMasks) {
+    expect_dropout(maker());
+}
+
 INSTANTIATE_TEST_SUITE_P(Files, HeptTraining,
                          testing::Values("tiny", "odd_zero", "clouds_duplicate", "masked"),
                          [](const auto& name) { return name.param; });
@@ -197,6 +201,7 @@ TEST(HeptTrainer, LowersTheLossInThreeStepsAndKeepsHashes) {
                        {{"learning_rate", "1e-3"},
                         {"loss", "mse"},
                         {"weight_decay", "0.1"},
+                        {"dropout", "off"},
                         {"decay_all", "true"}});
     expect_steps_lower_the_loss(own);
     for (const std::string name : {"regions", "attns.0.attn.e2lsh.alpha"}) {
