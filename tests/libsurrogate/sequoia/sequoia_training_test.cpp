@@ -78,6 +78,10 @@ TEST_P(SequoiaTraining, TakesNoMemory) {
     expect_no_memory(maker());
 }
 
+TEST_P(SequoiaTraining, HasTheSlopesOfItsMasks) {
+    expect_dropout(maker());
+}
+
 INSTANTIATE_TEST_SUITE_P(Files, SequoiaTraining,
                          testing::Values("points_small_grad", "points_features_grad",
                                          "sequence_grad"),
@@ -102,7 +106,7 @@ TEST(SequoiaTrainer, LowersTheLossInThreeSteps) {
                        {matrix(points.positions.data(), points.n, points.n_axis), points.ids.data(),
                         nullptr, nullptr},
                        points.features, targets, {{"gradients", "true"}},
-                       {{"learning_rate", "1e-3"}, {"loss", "mse"}});
+                       {{"learning_rate", "1e-3"}, {"loss", "mse"}, {"dropout", "off"}});
     expect_steps_lower_the_loss(own);
 }
 
