@@ -189,6 +189,33 @@ TEST_F(HeptClassTraining, TakesNoMemoryAndPredictsAsPlansWithoutGradients) {
     EXPECT_EQ(run->y, run->prediction_without_gradients(way));
 }
 
+// ---- dropout ----
+
+/// Predictions of a training sample by the reference in Python of the specification, with masks
+/// added to it: seed 7, sample 3, rate 0.1.
+TEST(HeptDropout, IsTheOneOfTheSpecification) {
+    struct Case {
+        std::string name;
+        double first, last, sum;  ///< first and last prediction's channel 0; sum of squares
+    };
+    const Case cases[] = {
+        {"tiny", -19.67402714061702, -19.418399087662156, 5339.910231090595},
+        {"clouds_duplicate", -0.21953169490255758, -0.5116435433360232, 125.55620648854382},
+        {"odd_zero", -1.4203103130534853, 0.367435093060947, 438.3446569483166}};
+    for (const Case& c : cases) {
+        const StoredHits hits(c.name);
+        EXPECT_EQ(hits.config.dropout, 0.1);
+        const auto run = hits.make(c.name, {.draw = impl::DropoutDraw{7, 3}});
+        ASSERT_TRUE(run->evaluate());
+        const auto n = static_cast<size_t>(run->n_out());
+        double sum = 0;
+        for (const double y : run->y) sum += y * y;
+        EXPECT_NEAR(run->y.front(), c.first, 1e-10 * std::abs(c.first)) << c.name;
+        EXPECT_NEAR(run->y[run->y.size() - n], c.last, 1e-10 * std::abs(c.last)) << c.name;
+        EXPECT_NEAR(sum, c.sum, 1e-10 * c.sum) << c.name;
+    }
+}
+
 // ---- the trainer ----
 
 TEST(HeptTrainer, LowersTheLossInThreeStepsAndKeepsHashes) {
