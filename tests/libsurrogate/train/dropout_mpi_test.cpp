@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <optional>
 #include <string>
 #include <surrogate/surrogate_train.hpp>
 #include <vector>
@@ -24,16 +25,19 @@ const json plain_segformer = changed(small_segformer(), {{"drop_path_rate", 0}})
 
 using Settings = std::map<std::string, std::string>;
 
+const Options exact{{"gradients", "true"}, {"reproducible", "true"}};
+
 /// A trainer of a model on the sphere, on the blocks of some ranks.
 class SphereTrainer {
 public:
     SphereTrainer(const Context& context, const std::string& path, const Settings& settings = {},
-                  const SphereLayout& layout = {},
-                  const Options& options = {{"gradients", "true"}, {"reproducible", "true"}})
+                  const SphereLayout& layout = {}, const Options& options = exact,
+                  const std::optional<Context>& across = {})
         : model_(context, path),
           run_(context, model_, layout, options),
           target_(run_.out_block, 2),
-          trainer_(run_.plan, options_of(settings)) {
+          trainer_(across ? Trainer(run_.plan, *across, options_of(settings))
+                          : Trainer(run_.plan, options_of(settings))) {
         run_.fill(wave_inputs(model_));
         run_.bind();
         target_.fill(wave(2 * run_.out_block.n_model_point(), 0.2));
@@ -136,6 +140,23 @@ TEST_F(Dropout, GoesOnFromACheckpointWithTheSameBits) {
         EXPECT_NE(std::string(error.what()).find("settings.dropout"), std::string::npos)
             << error.what();
     }
+}
+
+TEST_F(Dropout, OfGroupsIsThatOfAccumulatedSamples) {
+    if (size_of(world) < 2) GTEST_SKIP() << "two groups need two ranks";
+    const ModelOnDisk disk = disk_of(dropping);
+    SphereTrainer alone(self, disk.path());
+    MPI_Comm group;
+    MPI_Comm_split(world, rank_of(world) % 2, rank_of(world), &group);
+    {
+        const Context shared = mpi_context(group);
+        SphereTrainer run(shared, disk.path(), {{"accumulate", "1"}}, {}, exact, mpi_context(world));
+        for (int step = 0; step < 3; ++step) {
+            alone.losses(1);
+            EXPECT_EQ(run.losses(1), alone.losses(1));
+        }
+    }
+    MPI_Comm_free(&group);
 }
 
 void expect_rejected(const Context& context, const json& network, surrogate_status status,
