@@ -70,12 +70,13 @@ struct LatticeSet {
     }
 };
 
-/// Points of n x n cells in three classes, by the sum of a wave and x. Point 0 of each sample is
-/// ignored.
+/// Points of n x n cells in two or three classes, by the sum of a wave and x. Point 0 of each
+/// sample is ignored.
 struct ClassSet {
     int64_t n_sample = 16, n = 8, seed = 0;
     int64_t bad_sample = -1, bad_label = 0;  ///< label of point 5 of this sample
     int64_t ignored_sample = -1;             ///< whose points are all ignored
+    bool is_binary = false;
 
     double height(int64_t sample, int64_t i, int64_t j) const {
         const double x = static_cast<double>(i) / static_cast<double>(n);
@@ -86,6 +87,7 @@ struct ClassSet {
         if ((i == 0 && j == 0) || sample == ignored_sample) return -100;
         if (sample == bad_sample && i * n + j == 5) return bad_label;
         const double sum = height(sample, i, j) + static_cast<double>(i) / static_cast<double>(n);
+        if (is_binary) return sum < 0.9 ? 0 : 1;
         return sum < 0.5 ? 0 : sum < 1.2 ? 1 : 2;
     }
 
