@@ -220,17 +220,18 @@ TEST_F(TrainProgram, OneOutputLearnsTwoClassesWithEitherLoss) {
         EXPECT_LT(found.at("cross_entropy").get<double>(), 0.4);
         EXPECT_EQ(found.at("classes").at(0).at("name"), "not high");
         EXPECT_EQ(found.at("classes").at(1).at("name"), "high");
+        if (loss != "focal") continue;
         Recipe part = recipe;
-        part.folder = loss + "_part";
+        part.folder = "part";
         part.training.replace(part.training.find("20"), 2, "10");
         train(0, part);
         part.training = recipe.training;
         train(0, part, "--resume");
-        EXPECT_EQ(weights(model), weights(file(loss + "_part/last.safetensors")));
+        EXPECT_EQ(weights(model), weights(file("part/last.safetensors")));
 #ifdef SURROGATE_MPIRUN
-        recipe.folder = loss + "_spread";
+        recipe.folder = "spread";
         train(0, recipe, "", SURROGATE_MPIRUN " 3");
-        EXPECT_EQ(weights(model), weights(file(loss + "_spread/last.safetensors")));
+        EXPECT_EQ(weights(model), weights(file("spread/last.safetensors")));
 #endif
     }
     ClassSet{.bad_sample = 3, .bad_label = 2, .is_binary = true}.write(file("train.h5"));
