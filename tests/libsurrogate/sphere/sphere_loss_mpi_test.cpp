@@ -63,7 +63,7 @@ struct Points {
 /// Loss and derivatives on the blocks of some ranks.
 struct Case {
     Case(const Context& context, int64_t n_lat, int64_t n_lon, const SphereLayout& layout,
-         int n_thread = 2)
+         int n_thread = 1)
         : block(grid_of(n_lat, n_lon), layout, context.rank(), context.size()),
           domain(context, block.sphere()),
           points(block),
@@ -256,7 +256,10 @@ public:
     SphereLearner(const Context& context, const std::string& path, const SphereLayout& layout)
         : model_(context, path),
           run_(context, model_, layout,
-               {{"gradients", "true"}, {"reproducible", "true"}, {"backend", "simd"}}),
+               {{"gradients", "true"},
+                {"reproducible", "true"},
+                {"backend", "simd"},
+                {"threads", "1"}}),
           target_(run_.out_block, 3),
           trainer_(run_.plan,
                    {{"loss", "l1_w11"}, {"w11_weight", "0.2"}, {"learning_rate", "1e-2"}}) {
