@@ -246,6 +246,31 @@ TEST_F(TrainProgram, OneOutputLearnsTwoClassesWithEitherLoss) {
     expect_told(train(2, recipe), "loss 'focal' needs 'labels'");
 }
 
+/// The output of the network is a probability.
+TEST_F(TrainProgram, ThePileupTaskIsTrainedAndEvaluated) {
+    FourAxesSet().write(file("train.h5"));
+    FourAxesSet{.n_sample = 3}.write(file("test.h5"));
+    Recipe recipe;
+    recipe.model =
+        "family = 'hept'\ninputs = ['a1', 'a2', 'c', 'd', 'a', 'kind']\noutputs = ['leading']\n"
+        "network = { task = 'pileup', in_dim = 2, h_dim = 16, num_heads = 2, n_layers = 1, "
+        "n_hashes = 2, block_size = 10, num_regions = 9 }\n";
+    recipe.data = "labels = 'label'\nnormalize = false\n";
+    recipe.training = "epochs = 10\nlearning_rate = 5e-3\nloss = 'focal'\n";
+    recipe.options = "threads = 1\n";
+    recipe.validation = "test.h5";
+    train(0, recipe);
+    const double error = column_of("out", "error of leading").back();
+    EXPECT_LT(error, 0.2);
+    const Outcome evaluated =
+        surrogate("evaluate " + file("out/last.safetensors") + " --data " + file("test.h5") +
+                  " --labels label --json " + file("r.json"));
+    ASSERT_EQ(evaluated.status, 0) << evaluated.text;
+    const json found = json::parse(read(file("r.json")));
+    EXPECT_NEAR(found.at("accuracy").get<double>(), 1 - error, 1e-9);
+    EXPECT_LT(found.at("cross_entropy").get<double>(), 0.6);
+}
+
 TEST_F(TrainProgram, BadLabelsAreErrorsBeforeTheFirstStep) {
     const auto expect_refused = [&](const Recipe& recipe, const std::string& text) {
         expect_told(train(2, recipe), text);
