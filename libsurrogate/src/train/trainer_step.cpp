@@ -144,15 +144,14 @@ void Trainer::take_gradients() {
 /// invalid_argument for a label that is not a class.
 void Trainer::take_labels(const Column& from, NumberKind kind) {
     constexpr int64_t ignored = -100;  // of PyTorch's cross_entropy
-    const auto n_class = static_cast<int64_t>(n_output());
     for (int64_t i = 0; i < n_point(); ++i) {
         const int64_t label = kind == NumberKind::integer ? load_integer(from, i)
                                                           : static_cast<int64_t>(load(from, i));
         labels_[i] = label;
-        if (label == ignored || (label >= 0 && label < n_class)) continue;
+        if (label == ignored || (label >= 0 && label < n_class())) continue;
         throw Error(Status::invalid_argument,
                     "label " + std::to_string(label) + " at " + plan_.output()->point_text(i) +
-                        " is not a class, expected 0 to " + std::to_string(n_class - 1) +
+                        " is not a class, expected 0 to " + std::to_string(n_class() - 1) +
                         ", or -100 for a point to ignore");
     }
 }
