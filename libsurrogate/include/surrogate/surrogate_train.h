@@ -246,10 +246,10 @@ typedef struct surrogate_step_report {
     int64_t samples;      /* samples of this step, over all groups */
     double loss;          /* mean over the samples, before the step */
     double gradient_norm; /* before clipping */
-    double learning_rate;
-    double beta1;        /* momentum of sgd */
-    int32_t was_skipped; /* 1: loss or gradient not finite; weights are unchanged */
-    int32_t reserved;
+    double learning_rate; /* of the schedule in this step */
+    double beta1;         /* of the schedule in this step; the momentum of sgd */
+    int32_t was_skipped;  /* 1: loss or gradient not finite; weights are unchanged */
+    int32_t reserved;     /* 0 */
 } surrogate_step_report;
 
 /* Makes an optimizer step with the mean gradient of all samples accumulated since the last step, on
@@ -334,9 +334,12 @@ SURROGATE_API surrogate_status surrogate_trainer_widen_ranges(surrogate_trainer*
 
 /* ---- files ----------------------------------------------------------------------------------- */
 
-/* Which weights a model file receives: the current ones, their moving average (ema_decay), or the
- * best of the validations. */
-enum { SURROGATE_WEIGHTS = 0, SURROGATE_EMA = 1, SURROGATE_BEST = 2 };
+/* Weights of a training that a model file may receive. */
+enum {
+    SURROGATE_WEIGHTS = 0, /* the current ones */
+    SURROGATE_EMA = 1,     /* their exponential moving average (ema_decay) */
+    SURROGATE_BEST = 2     /* those with the smallest error of the validations */
+};
 
 /* Writes a model file as surrogate_model_save does. Collective; rank 0 of `data_parallel` writes.
  *   which  SURROGATE_WEIGHTS, SURROGATE_EMA or SURROGATE_BEST
