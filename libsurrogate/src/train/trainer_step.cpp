@@ -379,7 +379,7 @@ surrogate_step_report Trainer::skip(surrogate_step_report report) {
                     (n_bad_ == 1 ? " step" : " steps in a row") +
                     " (max_nonfinite_steps=" + std::to_string(recipe_.max_nonfinite_steps) +
                     "); the weights are those of the last good step. A smaller learning_rate or "
-                    "clip may help");
+                    "max_grad_norm may help");
 }
 
 surrogate_step_report Trainer::step() {
