@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a trainer keeps in a checkpoint, and how it comes back.
+// Writes and reads the state of a trainer in a checkpoint.
 #include <algorithm>
 #include <cmath>
 #include <cstring>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a trainer does with samples: forward, loss, back; and the steps.
+// Samples and steps of a trainer: forward pass, loss, backward pass, optimizer.
 #include <algorithm>
 #include <cmath>
 #include <limits>

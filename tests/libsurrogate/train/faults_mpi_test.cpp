@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What can be wrong with a sample, a call or a file: the same error on all ranks, and nothing that
-// was learnt is lost.
+// Errors of a sample, a call or a file: the same on all ranks, and the weights are kept.
 #include <gtest/gtest.h>
 
 #include <cmath>
