@@ -364,6 +364,7 @@ SURROGATE_API surrogate_status surrogate_trainer_save(surrogate_trainer* trainer
  * nothing is changed then. */
 SURROGATE_API surrogate_status surrogate_trainer_restore(surrogate_trainer* trainer,
                                                          const char* path);
+
 /* Returns the note of the last restored checkpoint through (text, n_text). Local. Errors: SHAPE
  * (the buffer is too small), INVALID_ARGUMENT (NULL). */
 SURROGATE_API surrogate_status surrogate_trainer_note(const surrogate_trainer* trainer, char* text,
@@ -374,10 +375,15 @@ SURROGATE_API surrogate_status surrogate_trainer_note(const surrogate_trainer* t
  * Errors: SHAPE (the buffer is too small), INVALID_ARGUMENT (NULL). */
 SURROGATE_API surrogate_status surrogate_trainer_describe(const surrogate_trainer* trainer,
                                                           char* text, int64_t* n_text);
-/* Returns a counter of this rank. Local.
- *   key  "bytes_sent", "collectives": of the last step; "steps"; "bytes" of memory; "given",
- *        "kept": samples added to the reservoir and now in it
- * Errors: UNKNOWN_NAME. */
+
+/* Returns a counter of this rank:
+ *   bytes_sent       payload sent by the last step
+ *   collectives      collective calls of the last step
+ *   steps            optimizer steps so far
+ *   bytes            memory of gradients, moments, reservoir and work arrays
+ *   samples_offered  samples added to the reservoir so far
+ *   samples_stored   samples now in the reservoir
+ * Local. Errors: UNKNOWN_NAME (lists the keys). */
 SURROGATE_API surrogate_status surrogate_trainer_counter(const surrogate_trainer* trainer,
                                                          const char* key, int64_t* value);
 
