@@ -233,7 +233,7 @@ SampleOutcome Trainer::measure(const Source& source, bool is_learnt) {
     if (problem) std::rethrow_exception(problem);
     if (outcome != SampleOutcome::failed) return outcome;
     throw EchoedError(Status::not_finite,
-                      "another rank could not use its share of the sample (it has its own error)");
+                      "another rank failed on its part of the sample; see the error of that rank");
 }
 
 /// Returns the worst outcome of all ranks, and computes the sums of the loss if it is `good`.

@@ -233,7 +233,7 @@ TEST_F(TrainingFaults, AnEmptyReservoirHasNoSteps) {
     GoldenRun without = on_ranks({}, settings);
     without.load(0);
     EXPECT_TRUE(
-        agreed(surrogate_trainer_reservoir_add(without.trainer.get(), nullptr)).says("no room"));
+        agreed(surrogate_trainer_reservoir_add(without.trainer.get(), nullptr)).says("size 0"));
     settings["reservoir"] = "3";
     GoldenRun run = on_ranks({}, settings);
     EXPECT_TRUE(
