@@ -150,7 +150,8 @@ TEST_F(Dropout, OfGroupsIsThatOfAccumulatedSamples) {
     MPI_Comm_split(world, rank_of(world) % 2, rank_of(world), &group);
     {
         const Context shared = mpi_context(group);
-        SphereTrainer run(shared, disk.path(), {{"accumulate", "1"}}, {}, exact, mpi_context(world));
+        SphereTrainer run(shared, disk.path(), {{"accumulate", "1"}}, {}, exact,
+                          mpi_context(world));
         for (int step = 0; step < 3; ++step) {
             alone.losses(1);
             EXPECT_EQ(run.losses(1), alone.losses(1));
