@@ -9,8 +9,8 @@
 
 namespace surrogate::impl {
 
-/// Two affine layers whose results are dropped: drop(W_1 drop(f(W_0 x + b_0)) + b_1). The mask of
-/// the hidden channels is of site `hidden`, the mask of the result of site `result`.
+/// Two affine layers with dropout: drop(W_1 drop(f(W_0 x + b_0)) + b_1). Hidden channels have the
+/// masks of site `hidden`, the result has the masks of site `result`.
 template <class T>
 struct DropoutMlp {
     const kernels::Queue& queue;

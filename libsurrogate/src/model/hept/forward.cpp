@@ -127,7 +127,7 @@ void Forward<T>::attend_head(Communicator& comm, int64_t l, int64_t h) {
         const Tile<T> attention{scratch.normed.data(), to.shape, to.stride};
         const T* const from = sums.data() + tile * h_.n_column * shape.n_sum();
         kernels::hept::combine_tables<T>(queue_, shape, from, 0, 1, attention);
-        // With dropout, h first takes the branch alone: what the branch is added to is kept.
+        // With dropout, h first receives the branch alone; kept_ has the stream before it.
         const bool is_alone = h == 0 && drops();
         kernels::linear<T>(queue_, weights.out, attention, is_alone ? Tile<const T>{} : to, to);
     });
