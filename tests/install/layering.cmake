@@ -13,7 +13,7 @@ set(public "surrogate/surrogate[a-z_]*\\.(h|hpp)")
 set(base "kernels/(base|device|grid)/")
 set(src "libsurrogate/src/")
 # Kernels and library folders that all families share; a family adds its own folder of the same name to each.
-set(shared_kernels "kernels/(base|device|grid|linear|mlp|norm|activation|attention|embedding)/")
+set(shared_kernels "kernels/(base|device|grid|linear|mlp|norm|activation|attention|embedding|random)/")
 set(shared_source "${src}(core|device|context|ranks|file|domain|layers|model/family)/")
 set(rules
     "kernels"                 "${shared_kernels}"

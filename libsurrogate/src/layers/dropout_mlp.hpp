@@ -22,12 +22,17 @@ struct DropoutMlp {
     /// backward(). Tiles do not overlap.
     void forward(const DropoutRows& rows, kernels::Tile<const T> x, kernels::Tile<T> saved,
                  kernels::Tile<T> y) const {
+        save(rows, x, saved);
+        kernels::linear<T>(queue, mlp.layers[1], mlp.saved_result(saved, 0), {}, y);
+        dropout.apply<T>(result, rows, y);
+    }
+
+    /// Computes what forward() saves, again.
+    void save(const DropoutRows& rows, kernels::Tile<const T> x, kernels::Tile<T> saved) const {
         const kernels::Tile<T> sum = mlp.saved_sum(saved, 0), kept = mlp.saved_result(saved, 0);
         kernels::linear<T>(queue, mlp.layers[0], x, {}, sum);
         kernels::activate<T>(queue, mlp.activation, sum, kept);
         dropout.apply<T>(hidden, rows, kept);
-        kernels::linear<T>(queue, mlp.layers[1], kept, {}, y);
-        dropout.apply<T>(result, rows, y);
     }
 
     /// Computes dx (n_in, n_point) from dy (n_out, n_point), which is overwritten, and adds the

@@ -5,8 +5,12 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <iterator>
 #include <string>
 #include <vector>
+
+#include "kernels/random/philox.hpp"
+#include "libsurrogate/src/core/random.hpp"
 
 namespace surrogate::impl {
 namespace {
@@ -44,6 +48,22 @@ TEST(DropoutMask, IsTheOneOfTheSpecification) {
                 const double expected = kept[r][i][c] == '1' ? 1 / (1 - rates[r]) : 0;
                 EXPECT_EQ(values[c * 5 + i], expected) << ids[i] << " " << c;
             }
+        }
+    }
+}
+
+TEST(DropoutMask, HasTheSameWordsOnEveryInstructionSet) {
+    uint64_t rows[kernels::simd::philox_width];
+    for (uint64_t i = 0; i < std::size(rows); ++i) rows[i] = i * 0x123456789abcdef;
+    for (int level = 0; level <= static_cast<int>(kernels::best_vector_level()); ++level) {
+        uint32_t words[4][kernels::simd::philox_width];
+        kernels::simd::philox_rows(static_cast<kernels::VectorLevel>(level), rows, 77, 4, {5, 6},
+                                   words);
+        for (size_t i = 0; i < std::size(rows); ++i) {
+            const auto expected = philox(
+                {static_cast<uint32_t>(rows[i]), static_cast<uint32_t>(rows[i] >> 32), 77, 4},
+                {5, 6});
+            for (size_t k = 0; k < 4; ++k) EXPECT_EQ(words[k][i], expected[k]) << level;
         }
     }
 }

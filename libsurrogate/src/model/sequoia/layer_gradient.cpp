@@ -100,7 +100,7 @@ void LayerGradient<T>::mlp_backward(int64_t i, const DropoutRows& rows, Tile<con
                             gradients.linear(name + "mlpblock.3")};
     if (dropout_.drops(config_.dropout)) {
         const DropoutMlp<T> dropped = dropout_mlp<T>(config_, queue_, weights, dropout_, i);
-        dropped.forward(rows, normed, saved, branch);
+        dropped.save(rows, normed, saved);
         for (int64_t c = 0; c < dx.shape[0]; ++c)
             std::copy_n(&dx(c, 0), dx.shape[1], &branch(c, 0));
         dropped.backward(rows, normed, saved, branch, mlp,

@@ -148,7 +148,7 @@ void TransformerGradient<T>::mlp_row_back(size_t i, int64_t row, int thread, Gra
             kernels::residual_mlp_forward<T>(queue, mlp, y, saved, false, dump);
             kernels::residual_mlp_backward<T>(queue, mlp, y, saved, g, gradients, hidden, false, d);
         } else {
-            dropped.forward(DropoutRows::shared(), y, saved, dump);
+            dropped.save(DropoutRows::shared(), y, saved);
             scale<T>(g, factor, dump);
             dropped.backward(DropoutRows::shared(), y, saved, dump, gradients,
                              kernels::channels(hidden, 0, config_.n_hidden), d);
