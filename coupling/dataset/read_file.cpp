@@ -277,7 +277,16 @@ void ReadFile::read_integers(const std::string& field, const State& state, const
 }
 
 void ReadFile::read_weight(const State& state, const Box& box, std::span<double> values) const {
-    parts_->named([&] { parts_->read(*find(parts_->variables, "weight"), state, box, values); });
+    parts_->named([&] {
+        parts_->read(*find(parts_->variables, "weight"), state, box, values);
+        const auto at = std::find_if(values.begin(), values.end(), [](double w) { return w < 0; });
+        if (at == values.end()) return;
+        coupling::fail(
+            SURROGATE_BAD_FILE,
+            "'weight' of sample " + std::to_string(state.sample) + " is " + std::to_string(*at) +
+                " at " + shown_place(parts_->form, box, static_cast<size_t>(at - values.begin())) +
+                ", expected 0 or more");
+    });
 }
 
 void ReadFile::read_coordinate(int32_t axis, const State& state, const Box& box,

@@ -78,7 +78,8 @@ public:
     void read_integers(const std::string& field, const State& state, const Box& box,
                        std::span<double> values) const;
 
-    /// Reads the weights of points in losses; requires form().has_weight.
+    /// Reads the weights of points in losses; requires form().has_weight. Throws BAD_FILE with
+    /// sample and point for a negative weight.
     void read_weight(const State& state, const Box& box, std::span<double> values) const;
 
     /// Reads one coordinate of scattered points, or of the points of a structured grid.

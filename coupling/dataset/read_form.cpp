@@ -273,7 +273,8 @@ bool has_axes_of_fields(const StoredForm& form, const StoredVariable& variable) 
     return n == 0 || variable.axes[n - 1] != "time" || form.is_series;
 }
 
-/// Checks the axes. Weights and coordinates of scattered points have the axes of points.
+/// Checks the axes. Weights and coordinates of scattered points have the axes of points, which
+/// 'sample' and 'time' may precede.
 /// Coordinates of a structured grid are its axes. Other variables over samples also have the axes
 /// of points.
 void check_axes(const StoredForm& form, const StoredVariable& variable) {
@@ -386,7 +387,10 @@ StoredForm form_of(const Variables& variables, const std::string& grid) {
     form.point_axes = points_of(field);
     for (const std::string& axis : form.point_axes) form.extents.push_back(extent_of(field, axis));
     form.points = form_of_points(form, variables);
-    form.has_weight = find(variables, "weight") != nullptr;
+    const StoredVariable* const weight = find(variables, "weight");
+    form.has_weight = weight != nullptr;
+    form.has_sample_weight =
+        weight != nullptr && (form.points == PointForm::rows || n_leading(weight->axes) > 0);
     if (form.points == PointForm::rows)
         check_offset(variables, &form);
     else

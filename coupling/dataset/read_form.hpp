@@ -44,6 +44,7 @@ struct StoredForm {
     std::vector<int64_t> extents;         ///< extents of these axes; for rows: of the whole file
     std::vector<StoredCoordinate> coordinates;
     bool has_weight = false;
+    bool has_sample_weight = false;  ///< weights differ between samples or states
 };
 
 /// Derives the form from the variables of a file. The text of Error(BAD_FILE) names a variable

@@ -132,6 +132,14 @@ void check_draw(const TrainConfig& config, const TrainData& data) {
     if (config.rollout > 1) fail(text + "expected 'rollout' = 1 with it");
 }
 
+/// Rejects weights of points for a loss that cannot use them.
+void check_weights(const TrainConfig& config, const TrainData& data) {
+    for (size_t i = 0; i < data.n_file(); ++i)
+        if (loss_of(config) == "gradient_l2" && data.file(i).form().has_weight)
+            fail("loss 'gradient_l2' has no weights of points, and data set '" +
+                 data.file(i).path() + "' has 'weight'; set another loss");
+}
+
 Sources open_sources(const Job& job, const Context& data_parallel, const TrainConfig& config) {
     Sources sources;
     job.agree([&] {
@@ -153,6 +161,8 @@ Sources open_sources(const Job& job, const Context& data_parallel, const TrainCo
         check_rollout(config.rollout, *sources.data, sources.channels);
         (void)class_weights(config, sources.channels);  // throws for a name that is not a class
         check_draw(config, *sources.data);
+        check_weights(config, *sources.data);
+        check_augmentation(config, *sources.data, sources.channels);
         if (config.early_stopping > 0 && sources.data->validation().empty())
             throw Failure(Exit::bad_usage,
                           "'early_stopping' needs held-out samples, and 'validation' has none");
@@ -379,8 +389,11 @@ Exit train(Job& job, const TrainArguments& arguments) {
     const auto& outputs = sources.channels.outputs;
     const DataStatistics statistics =
         read_statistics(job, data_parallel, *sources.data, inputs, sources.channels.fields());
-    check_labels(job, *sources.data, sources.channels, sources.data->training());
-    check_labels(job, *sources.data, sources.channels, sources.data->validation());
+    const bool has_weights = loss_of(config) != "mse";
+    check_loss_points(job, *sources.data, sources.channels, sources.data->training(),
+                      {has_weights, config.data.n_drawn});
+    check_loss_points(job, *sources.data, sources.channels, sources.data->validation(),
+                      {has_weights, 0});
     std::vector<std::string> warnings;
     const std::vector<bool> zero_targets =
         check_zero_targets(job, data_parallel, config, sources, &warnings);

@@ -168,8 +168,17 @@ std::optional<Channel> TrainData::labels() const {
     return Channel{stored, stored, "", -1};
 }
 
+bool TrainData::has_weights() const {
+    return form().points == PointForm::sphere ||
+           std::any_of(files_.begin(), files_.end(),
+                       [](const auto& file) { return file->form().has_weight; });
+}
+
 bool TrainData::has_fixed_points() const {
-    return form().points != PointForm::rows && form().points != PointForm::moving_cloud;
+    return std::none_of(files_.begin(), files_.end(), [](const auto& file) {
+        return file->form().points == PointForm::rows ||
+               file->form().points == PointForm::moving_cloud;
+    });
 }
 
 bool TrainData::has_one_place() const {

@@ -51,7 +51,10 @@ public:
     /// are trained. Throws Failure with near misses.
     std::optional<Channel> labels() const;
 
-    /// Returns true if the points are the same in every sample of a file.
+    /// Returns true if points have weights in losses: in a file, or areas on the sphere.
+    bool has_weights() const;
+
+    /// Returns true if the points are the same in every sample of each file.
     bool has_fixed_points() const;
     /// Returns true if the points are the same in every sample of all files.
     bool has_one_place() const;

@@ -52,8 +52,9 @@ private:
     void make_model(const TrainConfig& config, const nlohmann::json& card);
     void make_trainer(const Context& data_parallel, const TrainConfig& config,
                       const DataStatistics& statistics, int64_t n_step);
-    void settle(const Pair* pair, bool is_moving);
+    void settle(const Pair* pair, const Change& change, bool is_moving);
     void read_fields(const Pair& pair, const Change& change, int64_t n_own);
+    void read_weights(const Pair& pair, const Change& change);
     void bind_own_outputs();
     std::vector<std::vector<std::vector<double>>> read_given(const Pair& pair, const Change& change,
                                                              int64_t n) const;
@@ -71,8 +72,11 @@ private:
 
     std::vector<std::vector<double>> inputs_, targets_;  ///< by channel
     std::vector<int64_t> labels_;                        ///< of a classifier
+    std::vector<double> weights_;                        ///< of the points, if the data have some
+    bool has_new_weights_ = false;                       ///< the trainer does not have them yet
     bool rolls_out_ = false;
-    bool draws_points_ = false;  ///< samples have other points in each epoch
+    bool moves_points_ = false;  ///< samples have other points in each epoch
+    std::vector<VectorFields> input_vectors_, target_vectors_;  ///< that are transformed with them
     std::vector<std::vector<double>>
         own_;  ///< predictions that the next step starts from, by output
 

@@ -17,7 +17,7 @@ namespace surrogate::tool {
 
 /// Errors of one output in one sample or in a set of samples, in the unit of the output. e is the
 /// prediction minus the target at a point, w the weight of the point: the weight in the data, the
-/// area on the sphere, or 1.
+/// area on the sphere, or 1. Points of weight 0 do not count.
 struct OutputErrors {
     double l1 = 0;           ///< sum w |e| / sum w
     double l2 = 0;           ///< sqrt(sum w e^2 / sum w)
@@ -73,6 +73,10 @@ public:
     const std::vector<OutsideCount>& outside() const { return outside_; }
 
     const SampleDomain& domain() const { return domain_; }
+    /// Returns the weight of a point of this rank in errors; 0: it does not count.
+    double weight(size_t point) const {
+        return domain_.weights().empty() ? 1 : domain_.weights()[point];
+    }
     /// Returns the predictions of the last run at this rank's points, by output.
     const std::vector<std::vector<double>>& predictions() const { return predictions_; }
 
@@ -125,7 +129,7 @@ private:
     ModelRuns runs_;
     std::vector<std::vector<double>> targets_;  ///< by output
     std::vector<SampleErrors> samples_;
-    std::vector<double> rows_;  ///< (n_output, n_lat, 2): sums of |e| and e^2 on this rank
+    std::vector<double> rows_;  ///< (n_output, n_lat, 3): number of points, sums of |e| and e^2
 };
 
 /// Compares classes with their labels: the class of a point is the output with the largest logit.

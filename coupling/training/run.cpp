@@ -79,9 +79,12 @@ void TrainRun::learn(const std::vector<int64_t>& order) {
     for (int64_t i = 0; i < n_mine; ++i) {
         const auto place = static_cast<size_t>(batch_ * config.batch + group.index * n_mine + i);
         const Pair& pair = parts_.data.training()[static_cast<size_t>(order[place])];
-        const Change change = random_change(config.data.symmetries, config.data.n_drawn,
-                                            parts_.data.file(pair.file).extents(pair.input.sample),
-                                            config.seed, epoch_, order[place]);
+        Change change = random_change(config.data.symmetries, config.data.n_drawn,
+                                      parts_.data.file(pair.file).extents(pair.input.sample),
+                                      config.seed, epoch_, order[place]);
+        if (config.data.augmentation.is_on())
+            change.transform =
+                random_transform(config.data.augmentation, config.seed, epoch_, order[place]);
         const int64_t n_own =
             random_own_leads(config.rollout, pair, config.seed, epoch_, order[place]);
         parts_.engine.load(&pair, change, n_own);

@@ -197,17 +197,15 @@ std::vector<double> read_points(const ReadFile& file, const State& state, const 
     return points;
 }
 
-std::vector<double> read_weights(const ReadFile& file, const State& state,
+std::vector<double> read_weights(const ReadFile& file, const State& state, const Change& change,
                                  const PointRange& range) {
     const auto& form = file.form();
     const auto extents = file.extents(state.sample);
-    if (form.has_weight) {
-        Box box = rows_of(extents, range);
-        if (extents.size() == 1) box = {{range.first}, {range.n}};
-        auto values = room_for(box);
-        file.read_weight(state, box, values);
-        return extents.size() == 1 ? values : cut(values, box, range);
-    }
+    if (form.has_weight)
+        return read_changed(extents, change, range,
+                            [&](const Box& box, std::vector<double>& values) {
+                                file.read_weight(state, box, values);
+                            });
     if (form.points != PointForm::sphere) return {};
     std::vector<double> rows(static_cast<size_t>(extents[0]));
     surrogate::check(surrogate_sphere_nodes(form.grid.c_str(), extents[0], extents[1], nullptr,

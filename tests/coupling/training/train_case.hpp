@@ -187,6 +187,74 @@ struct RaggedSet {
     }
 };
 
+/// A cloud of 30 points with n_axis coordinates, which all samples share, in the middle of which is
+/// (2, 1, 0): scalar a, vector v = a (position - (2, 1, 0)), weights of each sample.
+struct FlowSet {
+    int64_t n_sample = 8, n_point = 30;
+    int64_t n_axis = 2;
+    std::vector<std::string> vector = {"v.x", "v.y"};
+    bool has_weight = false;
+    int64_t n_masked = 0;          ///< first points of each sample of weight 0, ..
+    double masked_value = 0;       ///< .. with these numbers as targets
+    int64_t masked_sample = -1;    ///< whose weights are all 0
+    int64_t negative_sample = -1;  ///< point 7 of which has weight -1
+    std::vector<std::string> weight_axes = {"sample", "point"};
+
+    double position(int64_t point, int64_t axis) const {
+        const double center = axis == 0 ? 2 : axis == 1 ? 1 : 0;
+        return center + 0.5 * wave(point, axis, 3);
+    }
+    double a(int64_t sample, int64_t point) const { return 1 + 0.5 * wave(sample, point, 1); }
+    double weight(int64_t sample, int64_t point) const {
+        if (sample == masked_sample || point < n_masked) return 0;
+        if (sample == negative_sample && point == 7) return -1;
+        return 1 + 0.3 * static_cast<double>((sample + point) % 4);
+    }
+
+    void write(const std::string& path) const {
+        const Context context;
+        NewDataset set(context, path);
+        set.add_axis("sample", n_sample);
+        set.add_axis("point", n_point);
+        const char* const names[] = {"x", "y", "z"};
+        const char* const axes[] = {"X", "Y", "Z"};
+        const auto n = static_cast<size_t>(n_axis);
+        for (size_t k = 0; k < n; ++k)
+            set.add(names[k], {"point"}, "m", nullptr, SURROGATE_FLOAT64, axes[k]);
+        set.add("a", {"sample", "point"}, "1");
+        for (const std::string& name : vector) set.add(name.c_str(), {"sample", "point"}, "m");
+        std::vector<const char*> of_weight;
+        for (const std::string& axis : weight_axes) of_weight.push_back(axis.c_str());
+        if (has_weight) set.add("weight", of_weight, "1");
+        set.begin();
+        std::vector<double> x, field, weights;
+        for (int64_t k = 0; k < n_axis; ++k) {
+            x.clear();
+            for (int64_t i = 0; i < n_point; ++i) x.push_back(position(i, k));
+            set.put(names[k], 0, column(x.data(), n_point));
+        }
+        for (size_t k = 0; k <= vector.size(); ++k) {
+            field.clear();
+            for (int64_t s = 0; s < n_sample; ++s)
+                for (int64_t i = 0; i < n_point; ++i) {
+                    const int64_t axis = static_cast<int64_t>(k) - 1;
+                    const double center = axis == 0 ? 2 : axis == 1 ? 1 : 0;
+                    const bool is_masked = has_weight && weight(s, i) == 0;
+                    field.push_back(k == 0      ? a(s, i)
+                                    : is_masked ? masked_value
+                                                : a(s, i) * (position(i, axis) - center));
+                }
+            set.put(k == 0 ? "a" : vector[k - 1].c_str(), 0,
+                    column(field.data(), std::ssize(field)));
+        }
+        const bool has_own = weight_axes[0] == "sample";
+        for (int64_t s = 0; s < (has_own ? n_sample : 1); ++s)
+            for (int64_t i = 0; i < n_point; ++i) weights.push_back(weight(s, i));
+        if (has_weight) set.put("weight", 0, column(weights.data(), std::ssize(weights)));
+        set.finish();
+    }
+};
+
 /// Runs of a wave that turns round the sphere by one column an hour: height(t + 1, lon + 1) =
 /// height(t, lon).
 struct SphereSet {

@@ -150,6 +150,173 @@ TEST_F(TrainProgram, PointsMayHaveMoreThanThreeCoordinates) {
     EXPECT_EQ(check.status, 0) << check.text;
 }
 
+/// Vectors at the points of a cloud.
+Recipe flow() {
+    Recipe recipe;
+    recipe.model =
+        "family = 'flare'\ninputs = ['x', 'y', 'a']\noutputs = ['v.x', 'v.y']\n"
+        "network = { in_dim = 3, out_dim = 2, channel_dim = 16, num_blocks = 1, num_heads = 2, "
+        "num_latents = 8 }\n";
+    recipe.data = "";
+    recipe.training = "epochs = 2\nbatch = 2\nseed = 1\nloss = 'weighted_mse'\n";
+    return recipe;
+}
+
+TEST_F(TrainProgram, PointsOfWeightZeroDoNotCount) {
+    const FlowSet set{.has_weight = true, .n_masked = 5};
+    set.write(file("train.h5"));
+    train(0, flow());
+    // The loss of the held-out samples, from predictions of the library.
+    const Context context;
+    const Model model(context, file("out/last.safetensors"));
+    std::vector<double> x, a, vx(30), vy(30);
+    for (int64_t i = 0; i < 30; ++i) x.insert(x.end(), {set.position(i, 0), set.position(i, 1)});
+    const Domain domain(context, matrix(x.data(), 30, 2));
+    Plan plan(model, domain);
+    plan.bind_output("v.x", column(vx.data(), 30));
+    plan.bind_output("v.y", column(vy.data(), 30));
+    const json outputs = card(file("out/last.safetensors")).at("outputs");
+    double loss = 0, least = 0;
+    for (int64_t s = 6; s < 8; ++s) {
+        a.clear();
+        for (int64_t i = 0; i < 30; ++i) a.push_back(set.a(s, i));
+        plan.bind_input("a", column(a.data(), 30));
+        plan.run();
+        double sum = 0, weights = 0;
+        for (size_t i = 0; i < 30; ++i) {
+            const double w = set.weight(s, static_cast<int64_t>(i));
+            const double ex = (vx[i] - a[i] * (x[2 * i] - 2)) / outputs[0].at("std").get<double>();
+            const double ey =
+                (vy[i] - a[i] * (x[2 * i + 1] - 1)) / outputs[1].at("std").get<double>();
+            sum += w * (ex * ex + ey * ey) / 2;
+            weights += w;
+        }
+        loss += sum / weights / 2;
+    }
+    EXPECT_NEAR(column_of("out", "validation").back() / loss, 1, 1e-5);
+    // Ranges of targets are those of the points that count.
+    for (int64_t s = 0; s < 6; ++s)
+        for (int64_t i = 5; i < 30; ++i)
+            least = std::min(least, set.a(s, i) * (set.position(i, 0) - 2));
+    EXPECT_EQ(outputs[0].at("min").get<double>(), least);
+    // Numbers at excluded points change nothing, also in errors.
+    const auto evaluate = [&](const std::string& name) {
+        EXPECT_EQ(shell(SURROGATE_PROGRAM " evaluate " + file("out/last.safetensors") +
+                        " --reproducible --overwrite --data " + file("train.h5") + " --json " +
+                        file(name))
+                      .status,
+                  0);
+        return json::parse(read(file(name)));
+    };
+    const json errors = evaluate("errors.json");
+    FlowSet{.has_weight = true, .n_masked = 5, .masked_value = 1e6}.write(file("train.h5"));
+    EXPECT_EQ(evaluate("other.json").at("samples"), errors.at("samples"));
+    Recipe other = flow();
+    other.folder = "other";
+    train(0, other);
+    EXPECT_EQ(weights(file("other/last.safetensors")), weights(file("out/last.safetensors")));
+    EXPECT_EQ(column_of("other", "validation"), column_of("out", "validation"));
+    // Other weights give another model.
+    FlowSet{.has_weight = true, .n_masked = 6}.write(file("train.h5"));
+    other.folder = "six";
+    train(0, other);
+    EXPECT_NE(weights(file("six/last.safetensors")), weights(file("out/last.safetensors")));
+#ifdef SURROGATE_MPIRUN
+    set.write(file("train.h5"));
+    other.folder = "spread";
+    train(0, other, "", SURROGATE_MPIRUN " 3");
+    EXPECT_EQ(weights(file("spread/last.safetensors")), weights(file("out/last.safetensors")));
+#endif
+}
+
+TEST_F(TrainProgram, WeightsThatCannotBeUsedAreErrorsBeforeTheFirstStep) {
+    const auto expect_refused = [&](const Recipe& recipe, const std::string& text) {
+        expect_told(train(2, recipe), text);
+        EXPECT_FALSE(std::filesystem::exists(file("out/loss.csv")));
+    };
+    FlowSet{.has_weight = true, .masked_sample = 3}.write(file("train.h5"));
+    expect_refused(flow(), "no point of sample 3 of '" + file("train.h5") +
+                               "' counts in the loss: 'weight' is 0 at all of them");
+    FlowSet{.has_weight = true, .negative_sample = 7}.write(file("train.h5"));  // held out
+    expect_refused(flow(), "'weight' of sample 7 is -1.000000 at point 7, expected 0 or more");
+    FlowSet{.has_weight = true, .n_masked = 28}.write(file("train.h5"));
+    Recipe recipe = flow();
+    recipe.data = "points = 3\n";
+    expect_refused(recipe, "28 of 30 points of sample 0");
+    FlowSet{.has_weight = true, .n_masked = 1}.write(file("train.h5"));
+    recipe = flow();
+    recipe.training = "epochs = 1\nloss = 'mse'\n";
+    expect_refused(recipe, "is 0 at point 0, and loss 'mse' has no weights");
+    recipe.training = "epochs = 1\nloss = 'gradient_l2'\n";
+    expect_refused(recipe, "loss 'gradient_l2' has no weights of points");
+    FlowSet{.has_weight = true, .weight_axes = {"point"}}.write(file("train.h5"));
+    train(0, flow());
+}
+
+TEST_F(TrainProgram, AugmentedSamplesAreTheSameOnAnyRanksAndGroups) {
+    FlowSet().write(file("train.h5"));
+    Recipe whole = flow();
+    whole.data =
+        "[data.augment]\nrotate = 'z'\nflip = ['x']\nscale = [0.9, 1.1]\njitter = 0.01\n"
+        "center = 'box'\n";
+    whole.training.replace(whole.training.find("epochs = 2"), 10, "epochs = 4");
+    train(0, whole);
+    const auto validation = column_of("out", "validation");
+    EXPECT_LT(validation.back(), validation.front());
+    Recipe plain = whole;
+    plain.data = "";
+    plain.folder = "plain";
+    train(0, plain);
+    EXPECT_NE(weights(file("plain/last.safetensors")), weights(file("out/last.safetensors")));
+    // Statistics are those of the data as they are.
+    EXPECT_EQ(card(file("plain/last.safetensors")).at("inputs"),
+              card(file("out/last.safetensors")).at("inputs"));
+    Recipe part = whole;
+    part.folder = "part";
+    part.training.replace(part.training.find("epochs = 4"), 10, "epochs = 1");
+    train(0, part);
+    part.training = whole.training;
+    train(0, part, "--resume");
+    EXPECT_EQ(weights(file("part/last.safetensors")), weights(file("out/last.safetensors")));
+    part.data.replace(part.data.find("0.01"), 4, "0.02");
+    expect_told(train(2, part, "--resume"), "data.augment.jitter");
+#ifdef SURROGATE_MPIRUN
+    Recipe spread = whole;
+    spread.folder = "spread";
+    train(0, spread, "", SURROGATE_MPIRUN " 3");
+    EXPECT_EQ(weights(file("spread/last.safetensors")), weights(file("out/last.safetensors")));
+    spread.folder = "groups";
+    spread.training += "groups = 2\n";
+    train(0, spread, "", SURROGATE_MPIRUN " 2");
+    EXPECT_EQ(weights(file("groups/last.safetensors")), weights(file("out/last.safetensors")));
+#endif
+}
+
+TEST_F(TrainProgram, AugmentationThatDoesNotFitTheDataIsAnError) {
+    const auto expect_refused = [&](Recipe recipe, const std::string& augment,
+                                    const std::string& text) {
+        recipe.data += "[data.augment]\n" + augment + "\n";
+        expect_told(train(2, recipe), text);
+        EXPECT_FALSE(std::filesystem::exists(file("out")));
+    };
+    FlowSet{.vector = {"v.x", "v.y", "s.xy"}}.write(file("train.h5"));
+    expect_refused(flow(), "rotate = 'x'", "rotate = \"x\" in [data.augment] needs 3 coordinates");
+    expect_refused(flow(), "flip = ['z']", "flip = \"z\" in [data.augment] needs 3 coordinates");
+    Recipe one = flow();
+    one.model.replace(one.model.find("['v.x', 'v.y']"), 14, "['v.x']");
+    one.model.replace(one.model.find("out_dim = 2"), 11, "out_dim = 1");
+    expect_refused(one, "rotate = 'z'", "mixes 'v.x' with 'v.y', which is not among the outputs");
+    one.data = "[data.augment]\nflip = ['x']\n";  // mixes nothing
+    train(0, one);
+    std::filesystem::remove_all(file("out"));
+    one = flow();
+    one.model.replace(one.model.find("['v.x', 'v.y']"), 14, "['v.x', 's.xy']");
+    expect_refused(one, "flip = ['x']", "'s.xy' is a component of a tensor");
+    one = flow();
+    one.training = "epochs = 1\nloss = 'gradient_l2'\n";
+    expect_refused(one, "scale = [1, 2]", "needs the structured grid; use 'symmetries'");
+}
+
 Recipe classifier() {
     Recipe recipe;
     recipe.model =
@@ -208,7 +375,8 @@ TEST_F(TrainProgram, BadLabelsAreErrorsBeforeTheFirstStep) {
     ClassSet{.bad_sample = 15, .bad_label = -1}.write(file("train.h5"));  // held out
     expect_refused(classifier(), "has the label -1 at point 5");
     ClassSet{.ignored_sample = 2}.write(file("train.h5"));
-    expect_refused(classifier(), "'kind' of sample 2 of '" + file("train.h5") + "' ignores all");
+    expect_refused(classifier(), "no point of sample 2 of '" + file("train.h5") +
+                                     "' counts in the loss: 'kind' is -100 at all of them");
     ClassSet().write(file("train.h5"));
     Recipe recipe = classifier();
     recipe.data = "labels = 'kinds'\n";
