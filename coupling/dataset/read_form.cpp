@@ -153,13 +153,18 @@ std::string why_no_field_at_all(const Variables& variables, bool is_ragged) {
     return "";
 }
 
-/// Returns the first variable that can be a field. It defines the axes of all other variables.
+/// Returns the first variable that can be a field, of real numbers if there is one. It defines the
+/// axes of all other variables.
 const StoredVariable& first_field(const Variables& variables, bool is_ragged) {
-    for (const StoredVariable& variable : variables) {
-        if (!is_real(variable) || is_coordinate(variable) || variable.name == "weight") continue;
-        const bool is_axis = variable.axes == Names{variable.name};
-        if (is_axis || variable.axes.empty() || points_of(variable).empty()) continue;
-        if (is_ragged || variable.axes[0] == "sample") return variable;
+    for (const auto kind : {StoredVariable::Kind::real, StoredVariable::Kind::integer}) {
+        for (const StoredVariable& variable : variables) {
+            if (variable.kind != kind || is_coordinate(variable) || variable.name == "weight")
+                continue;
+            const bool is_axis = variable.axes == Names{variable.name};
+            if (is_axis || variable.axes.empty() || points_of(variable).empty()) continue;
+            if (is_ragged ? variable.name != "offset" : variable.axes[0] == "sample")
+                return variable;
+        }
     }
     const std::string why = why_no_field_at_all(variables, is_ragged);
     refuse(
@@ -342,6 +347,15 @@ bool is_integer_field(const StoredForm& form, const StoredVariable& variable) {
            variable.axes != Names{variable.name} && is_over_points(form, variable);
 }
 
+bool is_sample_field(const StoredForm& form, const StoredVariable& variable) {
+    const bool is_other = !has_numbers(variable) || is_coordinate(variable) ||
+                          variable.name == "sample" || variable.name == "weight";
+    if (is_other || variable.axes.empty() || variable.axes[0] != "sample") return false;
+    if (variable.shape[0] != form.n_sample) return false;
+    return variable.axes.size() == 1 ||
+           (form.is_series && variable.axes == Names{"sample", "time"});
+}
+
 std::string why_no_field(const StoredForm& form, const StoredVariable& variable) {
     if (is_field(form, variable)) return "";
     const std::string name = "'" + variable.name + "'";
@@ -377,7 +391,8 @@ bool is_read(const StoredForm& form, const StoredVariable& variable) {
     const bool is_axis = is_list && known_extent(form, variable.name) && variable.name != "sample";
     const bool is_offset = form.points == PointForm::rows && variable.name == "offset";
     return is_axis || is_offset || variable.name == "weight" || is_coordinate(variable) ||
-           is_field(form, variable) || is_integer_field(form, variable);
+           is_field(form, variable) || is_integer_field(form, variable) ||
+           is_sample_field(form, variable);
 }
 
 StoredForm form_of(const Variables& variables, const std::string& grid) {

@@ -331,6 +331,9 @@ void evaluate(const Job& job, const EvaluateArguments& arguments) {
     job.agree([&] {
         data.emplace(config);
         channels = channels_of(model, *data);
+        check_ports(model, channels, *data);
+        if (channels.is_pooled() && !(arguments.plot.empty() && arguments.worst.empty()))
+            fail("--plot and --worst show fields, and the model predicts numbers per sample");
         if (!arguments.plot.empty()) require_figure(*data);
     });
     if (channels.labels)

@@ -133,11 +133,16 @@ void check_draw(const TrainConfig& config, const TrainData& data) {
 }
 
 /// Rejects weights of points for a loss that cannot use them.
-void check_weights(const TrainConfig& config, const TrainData& data) {
-    for (size_t i = 0; i < data.n_file(); ++i)
-        if (loss_of(config) == "gradient_l2" && data.file(i).form().has_weight)
-            fail("loss 'gradient_l2' has no weights of points, and data set '" +
-                 data.file(i).path() + "' has 'weight'; set another loss");
+void check_weights(const TrainConfig& config, const TrainData& data,
+                   const ModelChannels& channels) {
+    for (size_t i = 0; i < data.n_file(); ++i) {
+        if (!data.file(i).form().has_weight) continue;
+        const std::string text = "data set '" + data.file(i).path() + "' has weights of points, ";
+        if (loss_of(config) == "gradient_l2")
+            fail(text + "and loss 'gradient_l2' cannot use them; set another loss");
+        if (channels.is_pooled())
+            fail(text + "and its targets are numbers per sample; remove 'weight'");
+    }
 }
 
 Sources open_sources(const Job& job, const Context& data_parallel, const TrainConfig& config) {
@@ -161,7 +166,7 @@ Sources open_sources(const Job& job, const Context& data_parallel, const TrainCo
         check_rollout(config.rollout, *sources.data, sources.channels);
         (void)class_weights(config, sources.channels);  // throws for a name that is not a class
         check_draw(config, *sources.data);
-        check_weights(config, *sources.data);
+        check_weights(config, *sources.data, sources.channels);
         check_augmentation(config, *sources.data, sources.channels);
         if (config.early_stopping > 0 && sources.data->validation().empty())
             throw Failure(Exit::bad_usage,
@@ -173,9 +178,13 @@ Sources open_sources(const Job& job, const Context& data_parallel, const TrainCo
                                                std::to_string(config.batch));
     });
     // These weights are not used. The library checks family and network before numbers are read.
+    std::optional<Model> trial;
     if (!sources.start)
-        (void)initialized_model(data_parallel, trial_card(config, sources.channels).dump(),
-                                config.seed, config.model.output_scale);
+        trial.emplace(initialized_model(data_parallel, trial_card(config, sources.channels).dump(),
+                                        config.seed, config.model.output_scale));
+    job.agree([&] {
+        check_ports(sources.start ? *sources.start : *trial, sources.channels, *sources.data);
+    });
     return sources;
 }
 

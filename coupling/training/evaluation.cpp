@@ -30,34 +30,32 @@ double SampleErrors::worst() const {
 
 ModelRuns::ModelRuns(const Job& job, const Context& context, const Model& model,
                      const TrainData& data, const ModelChannels& channels, const Options& options)
-    : job_(job), data_(data), channels_(channels), domain_(data, job.rank(), job.size()) {
+    : job_(job),
+      data_(data),
+      channels_(channels),
+      domain_(data, job.rank(), job.size()),
+      inputs_(channels.inputs) {
     const Pair& first = data.training().front();
     job_.agree([&] { domain_.read(first); });
     job_.agree([&] { domain_.create(context, first); });
     plan_.emplace(model, domain_.domain(), options);
-    inputs_.resize(channels_.inputs.size());
     predictions_.resize(channels_.outputs.size());
     for (const Channel& channel : channels_.inputs) outside_.push_back({channel.name});
 }
 
 /// Reads the inputs of a pair at this rank's points. Local.
 void ModelRuns::read(const Pair& pair) {
-    const dataset::ReadFile& file = data_.file(pair.file);
-    for (size_t i = 0; i < inputs_.size(); ++i)
-        if (const Channel& channel = channels_.inputs[i]; !channel.is_coordinate())
-            inputs_[i] = read_range(file, channel.stored, pair.input, {}, domain_.range());
+    inputs_.read(data_.file(pair.file), pair.input, {}, domain_);
     for (std::vector<double>& prediction : predictions_)
-        prediction.resize(static_cast<size_t>(domain_.n()));
+        prediction.resize(channels_.is_pooled() ? 1 : static_cast<size_t>(domain_.n()));
 }
 
 /// Binds the arrays of the sample. Local.
 void ModelRuns::bind() {
-    for (size_t i = 0; i < inputs_.size(); ++i)
-        if (const Channel& channel = channels_.inputs[i]; !channel.is_coordinate())
-            plan_->bind_input(channel.name, column(inputs_[i].data(), domain_.n()),
-                              channel.unit.c_str());
+    inputs_.bind(&*plan_, domain_);
     for (size_t i = 0; i < predictions_.size(); ++i)
-        plan_->bind_output(channels_.outputs[i].name, column(predictions_[i].data(), domain_.n()),
+        plan_->bind_output(channels_.outputs[i].name,
+                           column(predictions_[i].data(), std::ssize(predictions_[i])),
                            channels_.outputs[i].unit.c_str());
 }
 

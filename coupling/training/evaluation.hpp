@@ -12,6 +12,7 @@
 #include "coupling/training/card.hpp"
 #include "coupling/training/data.hpp"
 #include "coupling/training/sample_domain.hpp"
+#include "coupling/training/sample_inputs.hpp"
 
 namespace surrogate::tool {
 
@@ -75,9 +76,11 @@ public:
     const SampleDomain& domain() const { return domain_; }
     /// Returns the weight of a point of this rank in errors; 0: it does not count.
     double weight(size_t point) const {
+        if (channels_.is_pooled()) return job_.is_root() ? 1 : 0;
         return domain_.weights().empty() ? 1 : domain_.weights()[point];
     }
-    /// Returns the predictions of the last run at this rank's points, by output.
+    /// Returns the predictions of the last run at this rank's points, by output; one number each if
+    /// the model predicts numbers per sample, which count on rank 0.
     const std::vector<std::vector<double>>& predictions() const { return predictions_; }
 
 private:
@@ -89,7 +92,8 @@ private:
     const ModelChannels& channels_;
     SampleDomain domain_;
     std::optional<Plan> plan_;
-    std::vector<std::vector<double>> inputs_, predictions_;  ///< by channel
+    SampleInputs inputs_;
+    std::vector<std::vector<double>> predictions_;  ///< by output
     std::vector<OutsideCount> outside_;
 };
 

@@ -19,10 +19,12 @@ class SampleCheck {
 public:
     SampleCheck(const TrainData& data, const ModelChannels& channels, const Pair& pair,
                 const LossPoints& points)
-        : file_(data.file(pair.file)), channels_(channels), state_(pair.target), points_(points) {}
+        : file_(data.file(pair.file)), channels_(channels), state_(pair.target), points_(points) {
+        if (channels.is_pooled()) points_.n_drawn = 0;
+    }
 
     void run() {
-        const int64_t n_point = file_.n_point(state_.sample);
+        const int64_t n_point = channels_.is_pooled() ? 1 : file_.n_point(state_.sample);
         for (int64_t first = 0; first < n_point; first += part_points)
             check({first, std::min(part_points, n_point - first)});
         const int64_t n_excluded = n_point - n_counted_, n_drawn = points_.n_drawn;
@@ -42,7 +44,7 @@ private:
     /// Chance at which a draw of excluded points only is not expected in any training.
     static constexpr double largest_chance = 1e-12;
 
-    bool has_weight() const { return file_.form().has_weight; }
+    bool has_weight() const { return file_.form().has_weight && !channels_.is_pooled(); }
     std::string where() const {
         return "sample " + std::to_string(state_.sample) + " of '" + file_.path() + "'";
     }

@@ -98,13 +98,18 @@ public:
         const auto weights = read_weights(file, pair.target, {}, part.range);
         check_size(weights, "weight", file, pair.target);
         const auto put = [&](const std::vector<double>& values, bool is_target) {
-            Record::of(values, weights, is_target).put(words);
+            const bool is_per_point = std::ssize(values) == part.range.n;
+            Record::of(values, is_per_point ? weights : std::vector<double>(), is_target)
+                .put(words);
             words += Record::n_word;
         };
         const auto field = [&](const Channel& channel, const dataset::State& state) {
-            const auto values = channel.is_coordinate()
-                                    ? read_coordinate(file, channel.axis, state, part.range)
-                                    : read_range(file, channel.stored, state, {}, part.range);
+            // The first part of a sample has the number of the sample.
+            if (channel.is_per_sample && part.range.first > 0) return std::vector<double>();
+            if (channel.is_integer) return std::vector<double>();  // no statistics
+            auto values = channel.is_coordinate()
+                              ? read_coordinate(file, channel.axis, state, part.range)
+                              : read_range(file, channel.stored, state, {}, part.range);
             check_size(values, channel.stored, file, state);
             return values;
         };
@@ -173,6 +178,7 @@ DataStatistics sorted(std::vector<Gathered>& channels, size_t n_input, size_t n_
 
 bool is_zero(const dataset::ReadFile& file, const std::string& field, const dataset::State& state) {
     constexpr int64_t first_points = 1024;
+    if (file.is_per_sample(field)) return read_range(file, field, state, {}, {})[0] == 0;
     const int64_t n_point = file.n_point(state.sample);
     for (int64_t first = 0, n = first_points; first < n_point; first += n, n = part_points) {
         const PointRange range = {first, std::min(n, n_point - first)};

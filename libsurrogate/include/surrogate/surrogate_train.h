@@ -137,7 +137,8 @@ typedef struct surrogate_trainer surrogate_trainer;
  *                  context
  *   settings       copied; NULL: all defaults
  * Errors: INVALID_ARGUMENT (NULL where it is not allowed; a plan without gradients; contradictory
- * settings; groups that disagree), NOT_SUPPORTED (loss and domain), NO_MEMORY. */
+ * settings; groups that disagree), NOT_SUPPORTED (loss and domain; outputs at the nodes of a network;
+ * outputs with one row per cloud with loss=gradient_l2 or a reservoir), NO_MEMORY. */
 SURROGATE_API surrogate_status surrogate_trainer_create(surrogate_plan* plan,
                                                         surrogate_context* data_parallel,
                                                         const surrogate_trainer_options* settings,
@@ -145,7 +146,8 @@ SURROGATE_API surrogate_status surrogate_trainer_create(surrogate_plan* plan,
 
 /* Binds the target of an output: the values that the plan should predict. Local. Shape, unit and
  * order of the array are as in surrogate_plan_bind_output; every step reads it until it is bound
- * again. Inputs are bound on the plan. Errors: as surrogate_plan_bind_input. */
+ * again. Inputs are bound on the plan. If an output has one row per cloud (SURROGATE_ON_CLOUDS), so
+ * has its target, the same on all ranks. Errors: as surrogate_plan_bind_input. */
 SURROGATE_API surrogate_status surrogate_trainer_bind_target(surrogate_trainer* trainer,
                                                              const char* name, const char* unit,
                                                              const surrogate_array* array);
@@ -160,7 +162,7 @@ SURROGATE_API surrogate_status surrogate_trainer_bind_target_block(surrogate_tra
 /* Binds the classes of the points, the target of loss=cross_entropy: class c is output c of the
  * card, whose mean is 0 and std is 1. Local. Every step reads the array until it is bound again.
  *   labels  [n_local, 1] of the output domain, int32 or int64: 0 .. n_output - 1, or -100 for a
- *           point to ignore
+ *           point to ignore; [n_clouds, 1], the same on all ranks, if outputs have one row per cloud
  * Errors: INVALID_ARGUMENT (another loss), SHAPE. Labels that are not classes are errors of the
  * step. Since 0.2 */
 SURROGATE_API surrogate_status surrogate_trainer_bind_labels(surrogate_trainer* trainer,
@@ -193,7 +195,7 @@ SURROGATE_API surrogate_status surrogate_trainer_bind_gradient_block(surrogate_t
 
 /* Sets the weights of points in losses and errors, such as areas or volumes. Local.
  *   weights  [n_local, 1] of the output domain, >= 0, copied; NULL: all equal
- * Errors: SHAPE, NOT_FINITE, INVALID_ARGUMENT (negative). */
+ * Errors: SHAPE, NOT_FINITE, INVALID_ARGUMENT (negative; outputs with one row per cloud). */
 SURROGATE_API surrogate_status surrogate_trainer_set_point_weights(surrogate_trainer* trainer,
                                                                    const surrogate_array* weights);
 

@@ -49,6 +49,7 @@ Trainer::Trainer(Plan& plan, std::shared_ptr<Context> shared,
                         "loss=gradient_l2 requires points on a structured grid, but the plan's "
                         "domain is a grid on the sphere");
         }
+        require_pooled_settings();
     });
     find_groups();
     require_same_model();
@@ -72,6 +73,16 @@ Trainer::Trainer(Plan& plan, std::shared_ptr<Context> shared,
         const bool logs = this->data_parallel().rank() == 0 && data_parallel_->has_log();
         if (logs && !settings.old_names().empty()) data_parallel_->log(settings.old_names());
     });
+}
+
+/// Throws not_supported for settings that need outputs at points, if outputs are rows of clouds.
+void Trainer::require_pooled_settings() const {
+    if (!plan_.has_pooled_outputs()) return;
+    const bool has_grid = recipe_.loss == LossKind::gradient_l2;
+    if (!has_grid && recipe_.reservoir == 0) return;
+    throw Error(Status::not_supported,
+                "output '" + model_->card().outputs.front().name + "' has one row per cloud, and " +
+                    (has_grid ? "loss=gradient_l2" : "a reservoir") + " needs outputs at points");
 }
 
 /// Collective: the groups are told apart by their first ranks.
@@ -226,6 +237,11 @@ void Trainer::set_point_weights(const surrogate_array* weights) {
         throw Error(Status::invalid_argument,
                     "loss=gradient_l2 does not support point weights; use another loss or remove "
                     "the weights");
+    }
+    if (plan_.has_pooled_outputs()) {
+        throw Error(Status::invalid_argument,
+                    "output '" + model_->card().outputs.front().name +
+                        "' has one row per cloud, and weights of points need outputs at points");
     }
     const std::string what = "weights of points";
     check_array(*weights, what);

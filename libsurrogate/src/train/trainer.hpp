@@ -91,6 +91,7 @@ private:
     void find_groups();
     void require_same_model() const;
     void require_classes() const;
+    void require_pooled_settings() const;
     std::span<const double> weights_of(int32_t which);
     void follow_lattice();
     void make_room();
@@ -111,6 +112,7 @@ private:
     void take_targets(const Source& source);
     void give_predictions() const;
     Sample sample() const;
+    Sample counted_sample() const;
     SampleOutcome measure(const Source& source, bool is_learnt);
     int64_t sample_number() const;
     bool is_last_sample() const { return std::ssize(losses_) + 1 >= recipe_.accumulate; }

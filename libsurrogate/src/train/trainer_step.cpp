@@ -134,7 +134,7 @@ void Trainer::take_gradients() {
         if (bad.column >= 0) {
             throw Error(Status::not_finite, "gradient with respect to output '" + field.name +
                                                 "' is not finite at " +
-                                                plan_.output()->point_text(bad.point));
+                                                plan_.output_row_text(bad.point));
         }
         for (int64_t i = 0; i < n_point(); ++i) to[i] *= field.std;
     }
@@ -151,7 +151,7 @@ void Trainer::take_labels(const Column& from, NumberKind kind) {
         labels_[i] = label;
         if (label == ignored || (label >= 0 && label < n_class)) continue;
         throw Error(Status::invalid_argument,
-                    "label " + std::to_string(label) + " at " + plan_.output()->point_text(i) +
+                    "label " + std::to_string(label) + " at " + plan_.output_row_text(i) +
                         " is not a class, expected 0 to " + std::to_string(n_class - 1) +
                         ", or -100 for a point to ignore");
     }
@@ -168,7 +168,7 @@ void Trainer::take_targets(const Source& source) {
         if (bad.column < 0) continue;
         throw Error(Status::not_finite, "target of output '" + model_->card().outputs[o].name +
                                             "' is not finite at " +
-                                            plan_.output()->point_text(bad.point));
+                                            plan_.output_row_text(bad.point));
     }
 }
 
@@ -184,6 +184,13 @@ void Trainer::give_predictions() const {
 Sample Trainer::sample() const {
     return {prediction_.data(), target_.data(), has_weights_ ? weights_.data() : nullptr, n_point(),
             has_labels() ? labels_.data() : nullptr};
+}
+
+/// Returns the rows that count on this rank: every rank has the rows of clouds, rank 0 counts them.
+Sample Trainer::counted_sample() const {
+    Sample counted = sample();
+    if (plan_.has_pooled_outputs() && comm().rank() > 0) counted.n_point = 0;
+    return counted;
 }
 
 /// Counts the samples of a training over all groups: samples of one place in a batch have the same
@@ -240,7 +247,7 @@ SampleOutcome Trainer::measure(const Source& source, bool is_learnt) {
 /// Collective over the group, without agreement. own: outcome of this rank.
 SampleOutcome Trainer::find_outcome(SampleOutcome own) {
     if (recipe_.loss != LossKind::custom)
-        return loss_->measure(comm(), sample(), plan_.output()->n_global(), own);
+        return loss_->measure(comm(), counted_sample(), plan_.n_output_global(), own);
     double worst[] = {static_cast<double>(own)};
     comm().all_reduce_max(std::span(worst));
     return static_cast<SampleOutcome>(static_cast<int>(worst[0]));

@@ -124,7 +124,7 @@ TEST(TrainConfig, AugmentationIsATableOfTransforms) {
     expect_refused("flip = \"a\"", "'flip' has 'a', expected x, y or z");
     for (const std::string scale : {"1.1", "[1.1]", "[1.1, 0.9]", "[0, 1]", "[\"a\", 1]"})
         expect_refused("scale = " + scale, "a list of two numbers above 0");
-    expect_refused("jitter = -1", "'jitter' must be a number of 0 or more");
+    expect_refused("jitter = -1", "'jitter' must be a number between 0 and");
     expect_refused("reflect = [\"x\"]", "unknown key 'reflect'");
 }
 

@@ -248,7 +248,7 @@ TEST_F(TrainProgram, WeightsThatCannotBeUsedAreErrorsBeforeTheFirstStep) {
     recipe.training = "epochs = 1\nloss = 'mse'\n";
     expect_refused(recipe, "is 0 at point 0, and loss 'mse' has no weights");
     recipe.training = "epochs = 1\nloss = 'gradient_l2'\n";
-    expect_refused(recipe, "loss 'gradient_l2' has no weights of points");
+    expect_refused(recipe, "has weights of points, and loss 'gradient_l2' cannot use them");
     FlowSet{.has_weight = true, .weight_axes = {"point"}}.write(file("train.h5"));
     train(0, flow());
 }
@@ -268,7 +268,7 @@ TEST_F(TrainProgram, AugmentedSamplesAreTheSameOnAnyRanksAndGroups) {
     plain.folder = "plain";
     train(0, plain);
     EXPECT_NE(weights(file("plain/last.safetensors")), weights(file("out/last.safetensors")));
-    // Statistics are those of the data as they are.
+    // Statistics come from the data as they are.
     EXPECT_EQ(card(file("plain/last.safetensors")).at("inputs"),
               card(file("out/last.safetensors")).at("inputs"));
     Recipe part = whole;
@@ -394,6 +394,145 @@ TEST_F(TrainProgram, BadLabelsAreErrorsBeforeTheFirstStep) {
     recipe = classifier();
     recipe.model.replace(recipe.model.find("out_dim = 3"), 11, "out_dim = 2");
     expect_refused(recipe, "out");
+}
+
+/// A classifier of sequences.
+Recipe sequences() {
+    Recipe recipe;
+    recipe.model =
+        "family = 'flare'\ninputs = ['token', 'mask']\noutputs = ['low', 'high']\n"
+        "network = { model = 'ModelWrapper', task = 'listops', vocab_size = 6, num_labels = 2, "
+        "max_length = 12, pool = 'mean', pos_embed = 'sin', backend = 'flare', channel_dim = 16, "
+        "num_blocks = 1, num_heads = 2, num_latents = 4 }\n";
+    recipe.data = "labels = 'kind'\n";
+    recipe.training =
+        "epochs = 10\nbatch = 2\nlearning_rate = 1e-2\nloss = 'cross_entropy'\nseed = 1\n";
+    return recipe;
+}
+
+TEST_F(TrainProgram, SequencesOfTokensAreClassified) {
+    TokenSet().write(file("train.h5"));
+    train(0, sequences());
+    const auto loss = column_of("out", "loss");
+    EXPECT_LT(loss.back(), 0.3 * loss.front());
+    const json inputs = card(file("out/last.safetensors")).at("inputs");
+    EXPECT_EQ(inputs.at(0).at("std"), 1.0);
+    EXPECT_FALSE(inputs.at(0).contains("max"));
+    Recipe part = sequences();
+    part.folder = "part";
+    part.training.replace(part.training.find("10"), 2, "4");
+    train(0, part);
+    part.training = sequences().training;
+    train(0, part, "--resume");
+    EXPECT_EQ(weights(file("out/last.safetensors")), weights(file("part/last.safetensors")));
+    // Samples have one label each.
+    TokenSet{.n_sample = 30, .seed = 2}.write(file("test.h5"));
+    const auto evaluate = [&](const std::string& launcher) {
+        const Outcome outcome = shell(
+            launcher + " " SURROGATE_PROGRAM " evaluate " + file("out/last.safetensors") +
+            " --overwrite --labels kind --data " + file("test.h5") + " --json " + file("r.json"));
+        EXPECT_EQ(outcome.status, 0) << outcome.text;
+        return json::parse(read(file("r.json")));
+    };
+    const json found = evaluate("");
+    EXPECT_GT(found.at("accuracy"), 0.85);
+    double n = 0;
+    for (const json& row : found.at("confusion"))
+        for (const json& count : row) n += count.get<double>();
+    EXPECT_EQ(n, 30);
+#ifdef SURROGATE_MPIRUN
+    EXPECT_EQ(evaluate(SURROGATE_MPIRUN " 3").at("confusion"), found.at("confusion"));
+    Recipe spread = sequences();
+    spread.folder = "spread";
+    train(0, spread, "", SURROGATE_MPIRUN " 3");
+    EXPECT_EQ(weights(file("out/last.safetensors")), weights(file("spread/last.safetensors")));
+#endif
+    TokenSet{.bad_sample = 3, .bad_label = 2}.write(file("train.h5"));
+    Recipe bad = sequences();
+    bad.folder = "bad";
+    expect_told(train(2, bad), "has the label 2 at point 0, expected 0 to 1");
+}
+
+/// A network with one number per cloud of points.
+Recipe cloud_number() {
+    Recipe recipe;
+    recipe.model =
+        "family = 'sequoia'\ninputs = ['x', 'y', 'a']\noutputs = ['mean']\n"
+        "network = { pos_enc = 'none', dimensionality = 2, c_in = 1, num_classes = 1, "
+        "transformer_dim = 16, num_head = 2, head_dim = 16, transformer_hidden_dim = 32, "
+        "num_layers = 1, k = 4, pooling_mode = 'MEAN' }\n";
+    recipe.data = "";
+    recipe.training = "epochs = 20\nbatch = 2\nlearning_rate = 3e-3\nseed = 1\n";
+    return recipe;
+}
+
+TEST_F(TrainProgram, OneNumberPerCloudIsATarget) {
+    FlowSet{.n_sample = 16, .has_mean = true}.write(file("train.h5"));
+    train(0, cloud_number());
+    const auto error = column_of("out", "error of mean");
+    EXPECT_LT(error.back(), 0.5 * error.front());
+    EXPECT_NEAR(error.back() / column_of("out", "validation").back(), 1, 1e-12);
+    const FlowSet set;
+    double mean = 0, square = 0;
+    for (int64_t s = 0; s < 12; ++s) mean += set.mean(s) / 12;
+    for (int64_t s = 0; s < 12; ++s) square += std::pow(set.mean(s) - mean, 2) / 11;
+    const json output = card(file("out/last.safetensors")).at("outputs").at(0);
+    EXPECT_NEAR(output.at("mean").get<double>(), mean, 1e-12);
+    EXPECT_NEAR(output.at("std").get<double>(), std::sqrt(square), 1e-6);
+    const auto evaluate = [&](const std::string& launcher) {
+        const Outcome outcome =
+            shell(launcher + " " SURROGATE_PROGRAM " evaluate " + file("out/last.safetensors") +
+                  " --overwrite --data " + file("train.h5") + " --json " + file("r.json"));
+        EXPECT_EQ(outcome.status, 0) << outcome.text;
+        return json::parse(read(file("r.json"))).at("samples");
+    };
+    const json samples = evaluate("");
+    double held_out = 0;
+    for (size_t s = 12; s < 16; ++s)
+        held_out += samples.at(s).at("outputs").at(0).at("relative_l2").get<double>() / 4;
+    EXPECT_NEAR(held_out / error.back(), 1, 1e-5);
+#ifdef SURROGATE_MPIRUN
+    EXPECT_EQ(evaluate(SURROGATE_MPIRUN " 3"), samples);
+    Recipe groups = cloud_number();
+    groups.folder = "groups";
+    groups.training += "groups = 2\n";
+    train(0, groups, "", SURROGATE_MPIRUN " 2");
+    EXPECT_EQ(weights(file("out/last.safetensors")), weights(file("groups/last.safetensors")));
+#endif
+}
+
+TEST_F(TrainProgram, TargetsThatDoNotFitTheRowsOfTheNetworkAreErrors) {
+    const auto expect_refused = [&](const Recipe& recipe, const std::string& text) {
+        expect_told(train(2, recipe), text);
+        EXPECT_FALSE(std::filesystem::exists(file("out")));
+    };
+    FlowSet{.has_mean = true, .has_weight = true}.write(file("train.h5"));
+    expect_refused(cloud_number(), "its targets are numbers per sample; remove 'weight'");
+    FlowSet{.has_mean = true}.write(file("train.h5"));
+    Recipe recipe = cloud_number();
+    recipe.model.replace(recipe.model.find("['mean']"), 8, "['v.x']");
+    expect_refused(recipe, "the network has one row per cloud");
+    recipe = cloud_number();
+    recipe.model.replace(recipe.model.find("MEAN"), 4, "NONE");
+    expect_refused(recipe, "h5py: f['mean'] = numpy.broadcast_to(values[:, None], (8, 30))");
+    recipe = cloud_number();
+    recipe.model.replace(recipe.model.find("'MEAN'"), 6, "'NONE', probe_layer = 'virtual'");
+    expect_refused(recipe, "a row for each node");
+    recipe = cloud_number();  // numbers per sample are not inputs
+    recipe.model.replace(recipe.model.find("'a']"), 4, "'mean']");
+    expect_refused(recipe, "'mean' has one number per sample, expected one per point");
+    TokenSet().write(file("train.h5"));
+    recipe = sequences();
+    recipe.model =
+        "family = 'flare'\ninputs = ['token', 'mask']\noutputs = ['low', 'high']\n"
+        "network = { in_dim = 2, out_dim = 2, channel_dim = 16, num_blocks = 1, num_heads = 2, "
+        "num_latents = 4 }\n";
+    expect_refused(recipe, "'token' does not hold float32 or float64; h5py: f['token'] =");
+    LatticeSet().write(file("train.h5"));
+    recipe = sequences();
+    recipe.model.replace(recipe.model.find("['token'"), 8, "['mobility'");
+    recipe.data = "labels = 'kind'\n";
+    expect_refused(recipe, "has no input");
 }
 
 TEST_F(TrainProgram, EarlyStoppingEndsATrainingThatDoesNotImprove) {
