@@ -137,8 +137,8 @@ typedef struct surrogate_trainer surrogate_trainer;
  *                  context
  *   settings       copied; NULL: all defaults
  * Errors: INVALID_ARGUMENT (NULL where it is not allowed; a plan without gradients; contradictory
- * settings; groups that disagree), NOT_SUPPORTED (loss and domain; outputs at the nodes of a network;
- * outputs with one row per cloud with loss=gradient_l2 or a reservoir), NO_MEMORY. */
+ * settings; groups that disagree), NOT_SUPPORTED (loss and domain; outputs at the nodes of a
+ * network; with outputs of one row per cloud loss=gradient_l2 and a reservoir), NO_MEMORY. */
 SURROGATE_API surrogate_status surrogate_trainer_create(surrogate_plan* plan,
                                                         surrogate_context* data_parallel,
                                                         const surrogate_trainer_options* settings,
@@ -162,7 +162,8 @@ SURROGATE_API surrogate_status surrogate_trainer_bind_target_block(surrogate_tra
 /* Binds the classes of the points, the target of loss=cross_entropy: class c is output c of the
  * card, whose mean is 0 and std is 1. Local. Every step reads the array until it is bound again.
  *   labels  [n_local, 1] of the output domain, int32 or int64: 0 .. n_output - 1, or -100 for a
- *           point to ignore; [n_clouds, 1], the same on all ranks, if outputs have one row per cloud
+ *           point to ignore; [n_clouds, 1], the same on all ranks, if outputs have one row per
+ *           cloud
  * Errors: INVALID_ARGUMENT (another loss), SHAPE. Labels that are not classes are errors of the
  * step. Since 0.2 */
 SURROGATE_API surrogate_status surrogate_trainer_bind_labels(surrogate_trainer* trainer,

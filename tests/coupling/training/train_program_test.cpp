@@ -194,7 +194,7 @@ TEST_F(TrainProgram, PointsOfWeightZeroDoNotCount) {
         loss += sum / weights / 2;
     }
     EXPECT_NEAR(column_of("out", "validation").back() / loss, 1, 1e-5);
-    // Ranges of targets are those of the points that count.
+    // Only points that count are in the ranges of targets.
     for (int64_t s = 0; s < 6; ++s)
         for (int64_t i = 5; i < 30; ++i)
             least = std::min(least, set.a(s, i) * (set.position(i, 0) - 2));
@@ -528,11 +528,14 @@ TEST_F(TrainProgram, TargetsThatDoNotFitTheRowsOfTheNetworkAreErrors) {
         "network = { in_dim = 2, out_dim = 2, channel_dim = 16, num_blocks = 1, num_heads = 2, "
         "num_latents = 4 }\n";
     expect_refused(recipe, "'token' does not hold float32 or float64; h5py: f['token'] =");
-    LatticeSet().write(file("train.h5"));
+    FlowSet{.has_mean = true}.write(file("train.h5"));
     recipe = sequences();
-    recipe.model.replace(recipe.model.find("['token'"), 8, "['mobility'");
-    recipe.data = "labels = 'kind'\n";
-    expect_refused(recipe, "has no input");
+    recipe.model.replace(recipe.model.find("['token', 'mask']"), 17, "['a', 'v.x']");
+    recipe.model.replace(recipe.model.find("['low', 'high']"), 15, "['mean']");
+    recipe.model.replace(recipe.model.find("num_labels = 2"), 14, "num_labels = 1");
+    recipe.data = "";
+    recipe.training = "epochs = 1\n";
+    expect_refused(recipe, "input 'a' of the network is an integer, and 'a' in data set");
 }
 
 TEST_F(TrainProgram, EarlyStoppingEndsATrainingThatDoesNotImprove) {
