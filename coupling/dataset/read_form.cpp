@@ -279,9 +279,8 @@ bool has_axes_of_fields(const StoredForm& form, const StoredVariable& variable) 
 }
 
 /// Checks the axes. Weights and coordinates of scattered points have the axes of points, which
-/// 'sample' and 'time' may precede.
-/// Coordinates of a structured grid are its axes. Other variables over samples also have the axes
-/// of points.
+/// 'sample' and 'time' may precede. Coordinates of a structured grid are its axes. Other variables
+/// over samples also have the axes of points, unless they have one number per sample.
 void check_axes(const StoredForm& form, const StoredVariable& variable) {
     const bool is_weight = variable.name == "weight";
     if (is_weight && !is_real(variable))
