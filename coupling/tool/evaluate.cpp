@@ -13,6 +13,7 @@
 #include "coupling/tool/evaluate_figures.hpp"
 #include "coupling/training/dataset_trial.hpp"
 #include "coupling/training/evaluation.hpp"
+#include "coupling/training/weights.hpp"
 
 namespace surrogate::tool {
 
@@ -336,6 +337,7 @@ void evaluate(const Job& job, const EvaluateArguments& arguments) {
             fail("--plot and --worst show fields, and the model predicts numbers per sample");
         if (!arguments.plot.empty()) require_figure(*data);
     });
+    check_weights(job, *data, channels, data->training());
     if (channels.labels)
         return evaluate_classes(job, context, model, arguments, *data, channels, options);
     FieldEvaluation evaluation(job, context, model, *data, channels, options);

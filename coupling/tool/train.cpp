@@ -22,6 +22,7 @@
 #include "coupling/training/rollout.hpp"
 #include "coupling/training/run.hpp"
 #include "coupling/training/statistics.hpp"
+#include "coupling/training/weights.hpp"
 
 namespace surrogate::tool {
 
@@ -133,8 +134,8 @@ void check_draw(const TrainConfig& config, const TrainData& data) {
 }
 
 /// Rejects weights of points for a loss that cannot use them.
-void check_weights(const TrainConfig& config, const TrainData& data,
-                   const ModelChannels& channels) {
+void check_weight_use(const TrainConfig& config, const TrainData& data,
+                      const ModelChannels& channels) {
     for (size_t i = 0; i < data.n_file(); ++i) {
         if (!data.file(i).form().has_weight) continue;
         const std::string text = "data set '" + data.file(i).path() + "' has weights of points, ";
@@ -166,7 +167,7 @@ Sources open_sources(const Job& job, const Context& data_parallel, const TrainCo
         check_rollout(config.rollout, *sources.data, sources.channels);
         (void)class_weights(config, sources.channels);  // throws for a name that is not a class
         check_draw(config, *sources.data);
-        check_weights(config, *sources.data, sources.channels);
+        check_weight_use(config, *sources.data, sources.channels);
         check_augmentation(config, *sources.data, sources.channels);
         if (config.early_stopping > 0 && sources.data->validation().empty())
             throw Failure(Exit::bad_usage,
@@ -398,11 +399,13 @@ Exit train(Job& job, const TrainArguments& arguments) {
     const auto& outputs = sources.channels.outputs;
     const DataStatistics statistics =
         read_statistics(job, data_parallel, *sources.data, inputs, sources.channels.fields());
-    const bool has_weights = loss_of(config) != "mse";
-    check_loss_points(job, *sources.data, sources.channels, sources.data->training(),
-                      {has_weights, config.data.n_drawn});
-    check_loss_points(job, *sources.data, sources.channels, sources.data->validation(),
-                      {has_weights, 0});
+    check_labels(job, *sources.data, sources.channels, sources.data->training());
+    check_labels(job, *sources.data, sources.channels, sources.data->validation());
+    const bool is_weighted = loss_of(config) != "mse";
+    check_weights(job, *sources.data, sources.channels, sources.data->training(),
+                  {is_weighted, config.data.n_drawn});
+    check_weights(job, *sources.data, sources.channels, sources.data->validation(),
+                  {is_weighted, 0});
     std::vector<std::string> warnings;
     const std::vector<bool> zero_targets =
         check_zero_targets(job, data_parallel, config, sources, &warnings);

@@ -49,8 +49,8 @@ public:
     /// sample only for outputs. Throws Failure with near misses.
     Channel channel(const std::string& name, bool is_input) const;
 
-    /// Returns the variable of the labels, which all files must have as integers, per point or per
-    /// sample; none if fields are trained. Throws Failure with near misses.
+    /// Returns the variable of the labels, which all files must have as integers; none if fields
+    /// are trained. Throws Failure with near misses.
     std::optional<Channel> labels() const;
 
     /// Returns true if points have weights in losses: in a file, or areas on the sphere.

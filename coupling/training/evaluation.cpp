@@ -164,7 +164,6 @@ void FieldEvaluation::add_latitudes() {
 
 void FieldEvaluation::run() {
     const auto& pairs = data_.training();
-    check_loss_points(job_, data_, channels_, pairs);
     for (size_t index = 0; index < pairs.size(); ++index) {
         evaluate(pairs[index]);
         measure(index);
@@ -249,7 +248,7 @@ ClassEvaluation::ClassEvaluation(const Job& job, const Context& context, const M
       counts_(channels.outputs.size() * channels.outputs.size()) {}
 
 void ClassEvaluation::run() {
-    check_loss_points(job_, data_, channels_, data_.training());
+    check_labels(job_, data_, channels_, data_.training());
     std::vector<int64_t> labels;
     for (const Pair& pair : data_.training()) {
         runs_.evaluate(pair, [&] {

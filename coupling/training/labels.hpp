@@ -17,17 +17,10 @@ constexpr int64_t ignored_label = -100;
 /// configuration does not name. Throws Failure for a name that is not a class.
 std::vector<double> class_weights(const TrainConfig& config, const ModelChannels& channels);
 
-/// Properties of a training that decide which labels and weights it can use.
-struct LossPoints {
-    bool has_weights = true;  ///< the loss uses weights
-    int64_t n_drawn = 0;      ///< random points of a sample that a step uses; 0: all
-};
-
-/// Checks that all labels of the pairs are classes or ignored, that all weights are at least 0, and
-/// that no sample has only points that are ignored or have weight 0. The samples are divided among
-/// the ranks. Collective; errors are Failure or Error, on all ranks, with the first wrong number.
-/// Does nothing for data without labels and weights.
-void check_loss_points(const Job& job, const TrainData& data, const ModelChannels& channels,
-                       const std::vector<Pair>& pairs, const LossPoints& points = {});
+/// Checks that all labels of the pairs are classes or ignored, and that no sample is ignored
+/// completely. The samples are divided among the ranks. Collective; errors are Failure, on all
+/// ranks, with the first wrong label. Does nothing without labels.
+void check_labels(const Job& job, const TrainData& data, const ModelChannels& channels,
+                  const std::vector<Pair>& pairs);
 
 }  // namespace surrogate::tool
