@@ -183,7 +183,8 @@ bool is_zero(const dataset::ReadFile& file, const std::string& field, const data
     for (int64_t first = 0, n = first_points; first < n_point; first += n, n = part_points) {
         const PointRange range = {first, std::min(n, n_point - first)};
         const auto values = read_range(file, field, state, {}, range);
-        const auto weights = read_weights(file, state, {}, range);
+        std::vector<double> weights;
+        if (file.form().has_weight) weights = read_weights(file, state, {}, range);
         for (size_t i = 0; i < values.size(); ++i)
             if (values[i] != 0 && (weights.empty() || weights[i] > 0)) return false;
     }
