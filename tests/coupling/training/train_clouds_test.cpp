@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `surrogate train` on clouds of points and sequences: weights and masks, random transforms, targets
-// per cloud, tokens.
+// `surrogate train` on clouds and sequences: weights and masks, random transforms, targets per
+// cloud, tokens.
 #include "tests/coupling/training/cloud_case.hpp"
 #include "tests/coupling/training/train_program.hpp"
 
