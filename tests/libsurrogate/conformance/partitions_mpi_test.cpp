@@ -93,7 +93,7 @@ TEST_P(Partitions, PredictTheBitsOfOneRankForAnyThreadsAndVectors) {
     for (const Mode& mode : family().modes) {
         if (mode.tolerance > 0) continue;
         const Whole& whole = alone(mode, one_thread);
-        // All results are compared with the same bits, so not every pair is needed.
+        // All results are compared with one result, so not every pair is needed.
         const std::vector<OptionList> all_speeds = speeds();
         const auto& partitions = family().partitions;
         for (size_t i = 0; i < std::max(all_speeds.size(), partitions.size()); ++i) {
