@@ -66,13 +66,15 @@ void check_settings(const TrainConfig& config) {
     for (const Setting& setting : config.options) attempt(options, setting);
     if (!wrong.empty()) throw Failure(Exit::bad_usage, wrong);
     const bool is_classifier = loss_of(config) == "cross_entropy";
-    if (is_classifier && config.data.labels.empty())
+    const bool is_embedding = loss_of(config) == "infonce";
+    if ((is_classifier || is_embedding) && config.data.labels.empty())
+        throw Failure(Exit::bad_usage, "loss '" + loss_of(config) +
+                                           "' needs 'labels' in [data], the variable with the " +
+                                           (is_embedding ? "particle" : "class") +
+                                           " of each point");
+    if (!is_classifier && !is_embedding && !config.data.labels.empty())
         throw Failure(Exit::bad_usage,
-                      "loss 'cross_entropy' needs 'labels' in [data], the variable with the class "
-                      "of each point");
-    if (!is_classifier && !config.data.labels.empty())
-        throw Failure(Exit::bad_usage,
-                      "'labels' in [data] needs loss = \"cross_entropy\", the loss "
+                      "'labels' in [data] needs loss = \"cross_entropy\" or \"infonce\", the loss "
                       "is '" +
                           loss_of(config) + "'");
     if (!is_classifier && !config.class_weights.empty())
@@ -331,10 +333,12 @@ void print_result(const TrainParts& parts, const TrainRun& run, Exit status) {
             errors += (i > 0 ? ", " : "") + parts.channels.outputs[i].name + " " +
                       (std::isnan(best->error[i]) ? "undefined (no points, or all are zero)"
                                                   : number(best->error[i]));
-        lines.add("best", parts.folder.best() + ": epoch " + std::to_string(best->epoch) +
-                              (parts.channels.labels ? ", fraction of wrong points"
-                                                     : ", relative L2 error") +
-                              " on held-out samples: " + errors);
+        const std::string what =
+            best->error.empty()     ? ", loss on held-out samples: " + number(best->validation)
+            : parts.channels.labels ? ", fraction of wrong points on held-out samples: "
+                                    : ", relative L2 error on held-out samples: ";
+        lines.add("best",
+                  parts.folder.best() + ": epoch " + std::to_string(best->epoch) + what + errors);
     }
     lines.add("last", parts.folder.last() + ": epoch " +
                           std::to_string(rows.empty() ? 0 : rows.back().epoch));
@@ -357,6 +361,12 @@ Exit train(Job& job, const TrainArguments& arguments) {
         config = parse_train_config(text, arguments.config);
         check_settings(config);
         group = group_of(job, config.n_group);
+        if (loss_of(config) == "infonce" && group->size > 1)
+            throw Failure(Exit::bad_usage,
+                          "loss 'infonce' needs each sample on one rank, and 'groups' = " +
+                              std::to_string(group->n) + " makes groups of " +
+                              std::to_string(group->size) + "; set 'groups' to the " +
+                              std::to_string(job.size()) + " ranks");
     });
     const bool is_quiet = arguments.quiet || !job.is_root();
     const auto say = [&](const std::string& line) {
@@ -379,8 +389,9 @@ Exit train(Job& job, const TrainArguments& arguments) {
     const auto& outputs = sources.channels.outputs;
     const DataStatistics statistics =
         read_statistics(job, data_parallel, *sources.data, inputs, sources.channels.fields());
-    check_labels(job, *sources.data, sources.channels, sources.data->training());
-    check_labels(job, *sources.data, sources.channels, sources.data->validation());
+    const auto check = loss_of(config) == "infonce" ? check_particles : check_labels;
+    check(job, *sources.data, sources.channels, sources.data->training());
+    check(job, *sources.data, sources.channels, sources.data->validation());
     std::vector<std::string> warnings;
     const std::vector<bool> zero_targets =
         check_zero_targets(job, data_parallel, config, sources, &warnings);

@@ -28,7 +28,8 @@ std::string in_words(const std::string& loss) {
         {"gradient_l2", "relative L2 error, with gradients"},
         {"l1", "absolute error, scaled"},
         {"huber", "Huber loss"},
-        {"cross_entropy", "cross-entropy"}};
+        {"cross_entropy", "cross-entropy"},
+        {"infonce", "InfoNCE"}};
     const auto found = words.find(loss);
     return found == words.end() ? loss : found->second;
 }

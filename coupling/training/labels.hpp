@@ -23,4 +23,10 @@ std::vector<double> class_weights(const TrainConfig& config, const ModelChannels
 void check_labels(const Job& job, const TrainData& data, const ModelChannels& channels,
                   const std::vector<Pair>& pairs);
 
+/// Checks that all labels of the pairs are ids of particles or ignored, and that each sample has a
+/// particle with two points of weight 1. The samples are divided among the ranks. Collective;
+/// errors are Failure, on all ranks.
+void check_particles(const Job& job, const TrainData& data, const ModelChannels& channels,
+                     const std::vector<Pair>& pairs);
+
 }  // namespace surrogate::tool

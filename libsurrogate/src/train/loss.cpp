@@ -6,6 +6,8 @@
 #include <limits>
 #include <string>
 
+#include "libsurrogate/src/train/pair_loss.hpp"
+
 namespace surrogate::impl {
 
 namespace {
@@ -168,6 +170,7 @@ std::unique_ptr<Loss> make_loss(const Recipe& recipe, std::span<const FieldCard>
     if (recipe.loss == LossKind::custom) return nullptr;
     if (recipe.loss == LossKind::cross_entropy)
         return std::make_unique<ClassLoss>(recipe, outputs, queue);
+    if (recipe.loss == LossKind::infonce) return make_pair_loss(recipe, outputs, queue);
     return std::make_unique<FieldLoss>(recipe, outputs, queue);
 }
 

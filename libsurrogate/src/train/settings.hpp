@@ -6,6 +6,8 @@
 #include <string>
 #include <string_view>
 
+#include "kernels/losses/pair_loss.hpp"
+
 namespace surrogate::impl {
 
 /// In the order of the values of the setting `loss`.
@@ -17,6 +19,7 @@ enum class LossKind {
     l1,
     huber,
     cross_entropy,
+    infonce,
     custom
 };
 enum class OptimizerKind { adamw, adam, sgd };
@@ -26,6 +29,9 @@ enum class ScheduleKind { constant, one_cycle, cosine, plateau, step };
 struct Recipe {
     LossKind loss = LossKind::relative_l2;
     double gradient_weight = 0.1, huber_delta = 1, label_smoothing = 0;
+    double pair_radius = 1, pair_random = 0.1;  ///< loss=infonce
+    int64_t pair_neighbors = 256;
+    kernels::losses::Similarity similarity;
     OptimizerKind optimizer = OptimizerKind::adamw;
     double learning_rate = 1e-3, weight_decay = 1e-5;
     bool decays_all = false;

@@ -14,6 +14,7 @@
 #include "libsurrogate/src/train/loss.hpp"
 #include "libsurrogate/src/train/noise.hpp"
 #include "libsurrogate/src/train/optimizer.hpp"
+#include "libsurrogate/src/train/pair_loss.hpp"
 #include "libsurrogate/src/train/reservoir.hpp"
 #include "libsurrogate/src/train/sample_gather.hpp"
 #include "libsurrogate/src/train/seen_ranges.hpp"
@@ -91,6 +92,7 @@ private:
     void find_groups();
     void require_same_model() const;
     void require_classes() const;
+    void connect_pairs();
     std::span<const double> weights_of(int32_t which);
     void follow_lattice();
     void make_room();
@@ -102,10 +104,11 @@ private:
                       int64_t n_row) const;
     void require_targets() const;
     void require_gradients() const;
-    bool has_labels() const { return recipe_.loss == LossKind::cross_entropy; }
+    bool has_classes() const { return recipe_.loss == LossKind::cross_entropy; }
+    bool has_labels() const { return has_classes() || recipe_.loss == LossKind::infonce; }
     std::string loss_name() const { return settings_.all().at("loss"); }
     FieldLoss& field_loss(const char* what) const;
-    void take_labels(const Column& from, NumberKind kind);
+    void take_labels(const Column& from);
     void take_gradients();
     SampleOutcome find_outcome(SampleOutcome own);
     void take_targets(const Source& source);
@@ -150,16 +153,17 @@ private:
     Group group_;
     std::optional<Optimizer> optimizer_;
     std::optional<GradientSums> sums_;
-    std::unique_ptr<Loss> loss_;  ///< null: loss=custom
+    std::unique_ptr<Loss> loss_;     ///< null: loss=custom
+    PairLoss* pair_loss_ = nullptr;  ///< the same; null: another loss
     std::optional<LatticeLoss> lattice_;
     Noise noise_{0, 0};
     int64_t n_x_ = 0, n_y_ = 0;
     int64_t lattice_revision_ = -1;  // revision of the domain for which lattice_ was set up
 
-    // (n_output), or one column: the labels of classes.
+    // (n_output), or one column: labels.
     std::vector<Column> targets_;                // no data: not bound
     std::vector<int64_t> target_rows_;           // -1: not bound
-    kernels::Buffer<int64_t> labels_;            // (n_point); loss=cross_entropy
+    kernels::Buffer<int64_t> labels_;            // (n_point); if has_labels()
     std::vector<Column> caller_gradients_;       // (n_output); loss=custom
     std::vector<int64_t> caller_gradient_rows_;  // (n_output), -1: not bound
     std::optional<SampleOutcome> evaluated_;     // of forward(), until backward(); loss=custom

@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: Apache-2.0
+// Trainings with loss=infonce: a small HEPT that learns to bring the hits of a particle together.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "tests/libsurrogate/train/golden_ranks.hpp"
+#include "tests/support/answer.hpp"
+#include "tests/support/memory_meter.hpp"
+#include "tests/support/world.hpp"
+
+namespace surrogate::test {
+namespace {
+
+/// A trainer of embeddings of the hits of one event, on one rank: 12 particles of six hits each on
+/// nearly straight tracks from the origin, and nine hits of no particle.
+struct Tracker {
+    explicit Tracker(const Settings& settings, const Options& more = {},
+                     const std::optional<Context>& across = {}, bool is_permuted = false)
+        : order(static_cast<size_t>(n)),
+          model(initialized_model(context, card(), 1)),
+          domain(make(0, is_permuted)),
+          plan(model, domain, options(more)),
+          trainer(across ? Trainer(plan, *across, training(settings))
+                         : Trainer(plan, training(settings))) {
+        for (size_t c = 0; c < 3; ++c)
+            plan.bind_input(
+                std::string("f") + std::to_string(c),
+                {features.data() + c, {n, 1}, {3, 1}, SURROGATE_FLOAT64, SURROGATE_HOST});
+    }
+
+    static constexpr int64_t n_track = 12, n_layer = 6, n = n_track * n_layer + 9;
+    static std::string card() {
+        nlohmann::json inputs, outputs;
+        for (const char* name : {"eta", "phi"})
+            inputs.push_back({{"name", name},
+                              {"unit", "1"},
+                              {"mean", 0},
+                              {"std", 1},
+                              {"role", "coordinate"},
+                              {"axis", std::string(name) == "eta" ? 0 : 1}});
+        for (const char* name : {"f0", "f1", "f2"})
+            inputs.push_back({{"name", name}, {"unit", "1"}, {"mean", 0}, {"std", 1}});
+        for (const char* name : {"e0", "e1", "e2", "e3"})
+            outputs.push_back({{"name", name}, {"unit", "1"}, {"mean", 0}, {"std", 1}});
+        return nlohmann::json{{"format", 1},
+                              {"family", "hept"},
+                              {"network",
+                               {{"in_dim", 3},
+                                {"coords_dim", 2},
+                                {"h_dim", 8},
+                                {"num_heads", 2},
+                                {"n_layers", 1},
+                                {"n_hashes", 2},
+                                {"block_size", 16},
+                                {"num_regions", 9}}},
+                              {"inputs", inputs},
+                              {"outputs", outputs}}
+            .dump();
+    }
+    static Options options(Options more) {
+        more.set("gradients", "true");
+        return more;
+    }
+    static TrainerOptions training(Settings settings) {
+        settings.insert({{"loss", "infonce"}, {"learning_rate", "3e-3"}, {"weight_decay", "0"}});
+        return training_of(settings);
+    }
+    /// Fills the arrays with an event.
+    void fill(int64_t event, bool is_permuted) {
+        std::iota(order.begin(), order.end(), 0);
+        if (is_permuted)
+            std::sort(order.begin(), order.end(), [](int64_t a, int64_t b) {
+                return std::pair(a * 37 % n, a) < std::pair(b * 37 % n, b);
+            });
+        points.clear(), features.clear(), labels.clear(), weights.clear();
+        for (const int64_t id : order) {
+            const double p = static_cast<double>(id / n_layer),
+                         l = static_cast<double>(id % n_layer);
+            const double s = static_cast<double>(event);
+            const bool is_noise = id >= n_track * n_layer;
+            const double eta = 1.5 * std::sin(1.7 * p + s) + 0.05 * std::sin(5 * l + p);
+            const double phi = 3 * std::sin(2.3 * p + 0.4 * s + (is_noise ? l : 0)) + 0.05 * l;
+            points.insert(points.end(), {eta, phi});
+            features.insert(features.end(), {eta, phi, l / n_layer});
+            // Ids of more than 53 bits, as in data of detectors.
+            labels.push_back(is_noise ? -100 : (int64_t{1} << 60) + id / n_layer);
+            weights.push_back(id / n_layer == 2 ? 0 : 1);
+        }
+    }
+    Domain make(int64_t event, bool is_permuted) {
+        fill(event, is_permuted);
+        return Domain(context, matrix(points.data(), n, 2), order.data());
+    }
+    /// Moves the points to another event.
+    void load(int64_t event) {
+        fill(event, false);
+        domain.update_points(matrix(points.data(), n, 2), order.data());
+    }
+    surrogate_array label_array() {
+        return {labels.data(), {n, 1}, {1, 1}, SURROGATE_INT64, SURROGATE_HOST};
+    }
+    Tracker& bind() {
+        trainer.bind_labels(label_array());
+        trainer.set_point_weights(column(weights.data(), n));
+        return *this;
+    }
+    std::vector<double> parameters() const {
+        const auto precise = model.get()->model->weights()->precise();
+        return {precise.begin(), precise.end()};
+    }
+    Answer step_answer() { return answer(surrogate_trainer_step(trainer.get(), nullptr)); }
+
+    Context context;
+    std::vector<int64_t> order, labels;
+    std::vector<double> points, features, weights;
+    Model model;
+    Domain domain;
+    Plan plan;
+    Trainer trainer;
+};
+
+TEST(PairTraining, SeparatesTheParticlesOfTwoEvents) {
+    Tracker run({});
+    const auto mean_loss = [&] {
+        double sum = 0;
+        for (int64_t event = 0; event < 2; ++event) {
+            run.load(event);
+            const Trainer::Validation found = run.bind().trainer.validate(4);
+            for (const double error : found.error) EXPECT_TRUE(std::isnan(error));
+            sum += found.loss / 2;
+        }
+        return sum;
+    };
+    const double before = mean_loss();
+    for (int step = 0; step < 160; ++step) {
+        run.load(step % 2);
+        run.bind().trainer.step();
+    }
+    const double after = mean_loss();
+    EXPECT_LT(after, 0.4 * before) << before;
+}
+
+TEST(PairTraining, HasTheSameBitsOnAnyThreadsAndAfterResuming) {
+    const std::string path = testing::TempDir() + "/pairs_" + std::to_string(rank_of(world));
+    Tracker whole({}, {{"threads", "1"}}), threads({}, {{"threads", "3"}});
+    Tracker first({}), second({});
+    for (Tracker* run : {&whole, &threads, &first, &second}) run->bind();
+    for (int i = 0; i < 4; ++i) whole.trainer.step();
+    for (int i = 0; i < 4; ++i) threads.trainer.step();
+    for (int i = 0; i < 2; ++i) first.trainer.step();
+    first.trainer.save(path);
+    second.trainer.restore(path);
+    for (int i = 0; i < 2; ++i) second.trainer.step();
+    EXPECT_EQ(threads.parameters(), whole.parameters());
+    EXPECT_EQ(second.parameters(), whole.parameters());
+    EXPECT_NE(first.parameters(), whole.parameters());
+}
+
+TEST(PairTraining, HasTheSameBitsForAnyOrderOfPointsAndInTheReservoir) {
+    Tracker bound({{"reservoir", "1"}}), permuted({}, {}, {}, true), stored({{"reservoir", "1"}});
+    bound.bind();
+    permuted.bind();
+    stored.bind().trainer.reservoir_add();
+    std::fill(stored.labels.begin(), stored.labels.end(), 3);
+    for (int i = 0; i < 3; ++i) bound.trainer.step();
+    for (int i = 0; i < 3; ++i) permuted.trainer.step();
+    stored.trainer.reservoir_step(3);
+    EXPECT_EQ(permuted.parameters(), bound.parameters());
+    EXPECT_EQ(stored.parameters(), bound.parameters());
+}
+
+/// Each rank is a group that trains on its own event; one rank alone accumulates the same events.
+TEST(PairTraining, HasTheSameBitsInGroups) {
+    const int64_t size = size_of(world), rank = rank_of(world);
+    const Options reproducible = {{"reproducible", "true"}};
+    Tracker alone({{"accumulate", std::to_string(size)}}, reproducible);
+    Tracker group({{"accumulate", "1"}}, reproducible, mpi_context(MPI_COMM_WORLD));
+    for (int step = 0; step < 2; ++step) {
+        for (int64_t event = 0; event < size; ++event) {
+            alone.load(event);
+            alone.bind().trainer.step();
+        }
+        group.load(rank);
+        group.bind().trainer.step();
+    }
+    EXPECT_EQ(group.parameters(), alone.parameters());
+}
+
+TEST(PairTraining, StepsOnTheSameSampleTakeNoMemory) {
+    Tracker run({});
+    run.bind();
+    for (int i = 0; i < 2; ++i) run.trainer.step();
+    run.trainer.validate(4);
+    const int64_t bytes = run.trainer.counter("bytes");
+    const MemoryMeter meter;
+    for (int i = 0; i < 3; ++i) surrogate_trainer_step(run.trainer.get(), nullptr);
+    EXPECT_EQ(meter.n_allocation(), 0);
+    EXPECT_EQ(run.trainer.counter("bytes"), bytes);
+}
+
+TEST(PairTraining, BadLabelsAndWeightsAreErrorsThatLoseNothing) {
+    Tracker run({}), undisturbed({});
+    Answer found = run.step_answer();
+    EXPECT_EQ(found.status, SURROGATE_INVALID_ARGUMENT);
+    EXPECT_TRUE(found.says("surrogate_trainer_bind_labels first")) << found;
+    run.bind().trainer.step();
+    run.labels[4] = -7;
+    found = run.step_answer();
+    EXPECT_EQ(found.status, SURROGATE_INVALID_ARGUMENT);
+    EXPECT_TRUE(found.says("label -7 at point 4")) << found;
+    EXPECT_TRUE(found.says("expected 0 or more, or -100")) << found;
+    std::fill(run.labels.begin(), run.labels.end(), -100);
+    found = run.step_answer();
+    EXPECT_EQ(found.status, SURROGATE_NOT_FINITE);
+    EXPECT_TRUE(found.says("no particle has two points of weight 1")) << found;
+    run.weights[5] = 0.5;
+    const surrogate_array weights = column(run.weights.data(), Tracker::n);
+    found = answer(surrogate_trainer_set_point_weights(run.trainer.get(), &weights));
+    EXPECT_EQ(found.status, SURROGATE_INVALID_ARGUMENT);
+    EXPECT_TRUE(found.says("0.5 at point 5")) << found;
+    run.fill(0, false);
+    run.bind().trainer.step();
+    undisturbed.bind();
+    for (int i = 0; i < 2; ++i) undisturbed.trainer.step();
+    EXPECT_EQ(run.parameters(), undisturbed.parameters());
+}
+
+TEST(PairTraining, SettingsAreChecked) {
+    TrainerOptions settings;
+    const auto set = [&](const char* key, const char* value) {
+        return answer(surrogate_trainer_options_set(settings.get(), key, value));
+    };
+    EXPECT_TRUE(set("similarity", "l1").says("expected l2_rbf, l2_inverse, cosine"));
+    EXPECT_TRUE(set("pair_neighbors", "0").says("a whole number from 1"));
+    EXPECT_TRUE(set("pair_random", "1.5").says("a number from 0 to 1"));
+    EXPECT_TRUE(set("temperature", "0").says("a number above 0"));
+    Tracker run({{"loss", "mse"}});
+    const surrogate_array labels = run.label_array();
+    const Answer found = answer(surrogate_trainer_bind_labels(run.trainer.get(), &labels));
+    EXPECT_TRUE(found.says("expected 'cross_entropy' or 'infonce'")) << found;
+}
+
+/// FLARE trains a sample on several ranks, but pairs are made on one.
+TEST(PairTraining, SeveralRanksOfASampleAndOneCoordinateAreRejected) {
+    GoldenRun run = on_ranks({}, {});
+    surrogate_trainer* trainer = nullptr;
+    const TrainerOptions settings = training_of({{"loss", "infonce"}});
+    Answer found =
+        answer(surrogate_trainer_create(run.plan.get(), nullptr, settings.get(), &trainer));
+    EXPECT_EQ(found.status, SURROGATE_NOT_SUPPORTED);
+    EXPECT_TRUE(found.says(run.context.size() > 1 ? "on one rank, and the plan's context has"
+                                                  : "coordinates 0 and 1, and the points of the "
+                                                    "domain have 1, expected more than 1"))
+        << found;
+}
+
+}  // namespace
+}  // namespace surrogate::test
