@@ -93,7 +93,7 @@ void Pairs::list(const PairPoints& points) {
 /// Finds the nearest neighbors of each point.
 void Pairs::find_neighbors(const PairPoints& points) {
     n_slot_ = std::max<int64_t>(0, std::min(most_neighbors_, largest_cloud(points) - 1));
-    found_.resize(queue_.n_thread() * n_slot_);
+    found_.resize(queue_.n_thread() * 2 * n_slot_);
     neighbor_.resize(points.n() * n_slot_);
     n_near_.resize(points.n());
     for (size_t c = 0; c + 1 < points.cloud_begin.size(); ++c) {
@@ -101,9 +101,9 @@ void Pairs::find_neighbors(const PairPoints& points) {
         const auto begin = static_cast<size_t>(first), count = static_cast<size_t>(n);
         tree_.build(points.x.subspan(begin, count), points.y.subspan(begin, count));
         queue_.parallel_for(n, [&](int64_t i, int thread) {
-            PlaneTree::Neighbor* const found = found_.data() + thread * n_slot_;
-            const int64_t n_found =
-                tree_.find(static_cast<int32_t>(i), radius_, {found, static_cast<size_t>(n_slot_)});
+            PlaneTree::Neighbor* const found = found_.data() + thread * 2 * n_slot_;
+            const int64_t n_found = tree_.find(static_cast<int32_t>(i), radius_, n_slot_,
+                                               {found, static_cast<size_t>(2 * n_slot_)});
             n_near_[first + i] = static_cast<int32_t>(n_found);
             for (int64_t k = 0; k < n_found; ++k)
                 neighbor_[(first + i) * n_slot_ + k] = static_cast<int32_t>(first) + found[k].point;

@@ -93,7 +93,7 @@ private:
     kernels::Queue queue_;
 
     PlaneTree tree_;
-    kernels::Buffer<PlaneTree::Neighbor> found_;  // (n_thread, n_slot)
+    kernels::Buffer<PlaneTree::Neighbor> found_;  // (n_thread, 2 n_slot)
     int64_t n_slot_ = 0;                          // neighbors for which a point has memory
     kernels::Buffer<int32_t> neighbor_, n_near_;  // (n, n_slot) the nearest; (n) their number
     kernels::Buffer<int64_t> reverse_begin_;      // (n + 2)

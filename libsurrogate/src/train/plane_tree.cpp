@@ -2,6 +2,7 @@
 #include "libsurrogate/src/train/plane_tree.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <numeric>
 
@@ -50,38 +51,44 @@ int32_t PlaneTree::add(int32_t node, int32_t first, int32_t end) {
     return box.next = add(add(node + 1, first, middle), middle, end);
 }
 
-/// State of a search: a heap of the nearest so far, the farthest in front.
+/// State of a search: the nearest so far, and some that may be farther.
 struct PlaneTree::Search {
     double at[2];
     int32_t point;
-    double most;  ///< squared radius
-    std::span<Neighbor> heap;
+    double bound;  ///< squared; farther points are not among the nearest
+    size_t n_most;
+    std::span<Neighbor> found;
     size_t n = 0;
 
-    /// Returns a bound of the squared distance of further neighbors.
-    double bound() const { return n < heap.size() ? most : heap.front().square; }
     void offer(const Neighbor& neighbor) {
-        if (!(neighbor.square < most)) return;
-        if (n == heap.size()) {
-            if (!(neighbor < heap.front())) return;
-            std::pop_heap(heap.begin(), heap.end());
-            --n;
-        }
-        heap[n++] = neighbor;
-        std::push_heap(heap.begin(), heap.begin() + static_cast<ptrdiff_t>(n));
+        if (neighbor.square > bound) return;
+        if (n == found.size()) keep_nearest();
+        found[n++] = neighbor;
+    }
+    void keep_nearest() {
+        if (n <= n_most) return;
+        const auto last = found.begin() + static_cast<ptrdiff_t>(n_most) - 1;
+        std::nth_element(found.begin(), last, found.begin() + static_cast<ptrdiff_t>(n));
+        n = n_most;
+        bound = last->square;
     }
 };
 
-int64_t PlaneTree::find(int32_t point, double radius, std::span<Neighbor> nearest) const {
+int64_t PlaneTree::find(int32_t point, double radius, int64_t n_most,
+                        std::span<Neighbor> found) const {
+    if (n_most == 0) return 0;
     const auto at = [&](int a) { return axes_[a][static_cast<size_t>(point)]; };
-    Search found{{at(0), at(1)}, point, radius * radius, nearest};
-    if (!nearest.empty()) search(0, found);
-    return static_cast<int64_t>(found.n);
+    // The largest number below the squared radius.
+    const double bound = std::nextafter(radius * radius, 0.0);
+    Search state{{at(0), at(1)}, point, bound, static_cast<size_t>(n_most), found};
+    search(0, state);
+    state.keep_nearest();
+    return static_cast<int64_t>(state.n);
 }
 
 void PlaneTree::search(int32_t node, Search& found) const {
     const Node& box = nodes_[node];
-    if (box.square(found.at) > found.bound()) return;
+    if (box.square(found.at) > found.bound) return;
     if (!box.is_leaf()) {
         const int32_t left = node + 1, right = nodes_[left].next;
         const bool is_left = nodes_[left].square(found.at) <= nodes_[right].square(found.at);

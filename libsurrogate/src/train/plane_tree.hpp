@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <compare>
 #include <cstdint>
 #include <span>
 
@@ -12,21 +11,26 @@ namespace surrogate::impl {
 /// k-d tree of points in the plane that finds nearest neighbors exactly.
 class PlaneTree {
 public:
-    /// Neighbor of a point; the nearer one is smaller, of equal distances the one of smaller index.
+    /// Neighbor of a point.
     struct Neighbor {
         double square = 0;  ///< of the distance
         int32_t point = 0;
-        auto operator<=>(const Neighbor&) const = default;
+        /// The nearer one first, at equal distances the one of smaller index.
+        bool operator<(const Neighbor& other) const {
+            return square < other.square || (square == other.square && point < other.point);
+        }
     };
 
     /// Builds the tree of n finite points. Keeps x and y, (n) each. Allocates only for more points
     /// than ever before.
     void build(std::span<const double> x, std::span<const double> y);
 
-    /// Finds the nearest neighbors of a point at distances below `radius`, at most nearest.size(),
-    /// without the point itself. Returns their number; nearest receives them in no defined order.
+    /// Finds the nearest neighbors of a point at distances below `radius`, at most `n_most`, without
+    /// the point itself. Returns their number n; found[0] .. found[n - 1] receive them in no defined
+    /// order.
+    ///   found  scratch, at least 2 n_most
     /// May be called by several threads.
-    int64_t find(int32_t point, double radius, std::span<Neighbor> nearest) const;
+    int64_t find(int32_t point, double radius, int64_t n_most, std::span<Neighbor> found) const;
 
     int64_t bytes() const { return order_.bytes() + nodes_.bytes(); }
 
