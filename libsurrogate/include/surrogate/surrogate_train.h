@@ -74,8 +74,8 @@ typedef struct surrogate_trainer_options surrogate_trainer_options;
  *   label_smoothing  0 .. 1: fraction of the target probability that cross_entropy spreads over all
  *                    classes; default 0
  *   gradient_weight  >= 0; default 0.1
- *   pair_radius      > 0, of infonce: distance up to which points are neighbors, in the unit of the
- *                    first two coordinates; default 1
+ *   pair_radius      > 0, of infonce: distance below which points are neighbors, in the unit of
+ *                    the first two coordinates; default 1
  *   pair_neighbors   1, 2, ..: largest number of neighbors of a point; default 256
  *   pair_random      0 .. 1: random pairs of a training step, as a fraction of the listed pairs;
  *                    default 0.1
@@ -136,8 +136,8 @@ typedef struct surrogate_trainer_options surrogate_trainer_options;
  * (surrogate_trainer_set_point_weights, 1 or 0; in the authors' recipe 1 if the particle is
  * reconstructable and its transverse momentum is above 0.9 GeV), otherwise negative: points of
  * weight 0, or of no particle, still are the second points of negative pairs. A training step adds
- * pair_random times as many pairs of random points of the cloud, in both directions; validations
- * do not. With t the similarity of a pair divided by temperature, the loss is the mean over
+ * pair_random times as many pairs of random points of the cloud, in both directions (a listed pair
+ * then counts twice); validations do not. With t the similarity of a pair divided by temperature, the loss is the mean over
  * particles of the mean over their positive pairs (u, v) of
  *
  *     log(1 + sum over negative pairs (u, n) of exp(t_un) / exp(t_uv))

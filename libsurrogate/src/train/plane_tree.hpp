@@ -25,10 +25,9 @@ public:
     /// than ever before.
     void build(std::span<const double> x, std::span<const double> y);
 
-    /// Finds the nearest neighbors of a point at distances below `radius`, at most `n_most`, without
-    /// the point itself. Returns their number n; found[0] .. found[n - 1] receive them in no defined
-    /// order.
-    ///   found  scratch, at least 2 n_most
+    /// Finds the nearest neighbors of a point, without the point itself: at most n_most, at
+    /// distances below `radius`. Returns their number n.
+    ///   found  (2 n_most), scratch; the first n are the neighbors, in no defined order
     /// May be called by several threads.
     int64_t find(int32_t point, double radius, int64_t n_most, std::span<Neighbor> found) const;
 
