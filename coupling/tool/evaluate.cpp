@@ -229,7 +229,7 @@ void write_outputs(const Job& job, const EvaluateArguments& arguments, const Tra
 
 // ---- classes ----
 
-std::string class_table(const ModelChannels& channels, const ClassEvaluation& evaluation) {
+std::string class_table(const ClassEvaluation& evaluation) {
     std::vector<std::vector<std::string>> rows = {
         {"class", "points", "precision", "recall", "F1", "IoU"}};
     const auto shown = [](double value) { return std::isnan(value) ? "-" : number(value); };
@@ -237,41 +237,39 @@ std::string class_table(const ModelChannels& channels, const ClassEvaluation& ev
         int64_t n = 0;
         for (size_t c = 0; c < evaluation.n_class(); ++c) n += evaluation.count(label, c);
         const ClassScores scores = scores_of(evaluation, label);
-        rows.push_back({one_line(channels.outputs[label].name, 60), grouped(n),
-                        shown(scores.precision), shown(scores.recall), shown(scores.f1),
-                        shown(scores.iou)});
+        rows.push_back({one_line(evaluation.name(label), 60), grouped(n), shown(scores.precision),
+                        shown(scores.recall), shown(scores.f1), shown(scores.iou)});
     }
     return table(rows);
 }
 
 /// Returns the confusion matrix: a row for each label, a column for each predicted class.
-std::string confusion_table(const ModelChannels& channels, const ClassEvaluation& evaluation) {
+std::string confusion_table(const ClassEvaluation& evaluation) {
     std::vector<std::vector<std::string>> rows = {{"label / predicted"}};
-    for (const Channel& output : channels.outputs) rows[0].push_back(one_line(output.name, 40));
+    for (size_t c = 0; c < evaluation.n_class(); ++c)
+        rows[0].push_back(one_line(evaluation.name(c), 40));
     for (size_t label = 0; label < evaluation.n_class(); ++label) {
-        rows.push_back({one_line(channels.outputs[label].name, 40)});
+        rows.push_back({one_line(evaluation.name(label), 40)});
         for (size_t c = 0; c < evaluation.n_class(); ++c)
             rows.back().push_back(grouped(evaluation.count(label, c)));
     }
     return table(rows);
 }
 
-std::string csv_of(const ModelChannels& channels, const ClassEvaluation& evaluation) {
+std::string csv_of(const ClassEvaluation& evaluation) {
     std::string text = "label,predicted,points\n";
     for (size_t label = 0; label < evaluation.n_class(); ++label)
         for (size_t c = 0; c < evaluation.n_class(); ++c)
-            text += csv_text(channels.outputs[label].name) + "," +
-                    csv_text(channels.outputs[c].name) + "," +
+            text += csv_text(evaluation.name(label)) + "," + csv_text(evaluation.name(c)) + "," +
                     std::to_string(evaluation.count(label, c)) + "\n";
     return text;
 }
 
-std::string report_of(const EvaluateArguments& arguments, const ModelChannels& channels,
-                      const ClassEvaluation& evaluation) {
+std::string report_of(const EvaluateArguments& arguments, const ClassEvaluation& evaluation) {
     json classes = json::array(), confusion = json::array();
     for (size_t label = 0; label < evaluation.n_class(); ++label) {
         const ClassScores scores = scores_of(evaluation, label);
-        classes.push_back({{"name", channels.outputs[label].name},
+        classes.push_back({{"name", evaluation.name(label)},
                            {"precision", json_number(scores.precision)},
                            {"recall", json_number(scores.recall)},
                            {"f1", json_number(scores.f1)},
@@ -298,15 +296,14 @@ void evaluate_classes(const Job& job, const Context& context, const Model& model
     evaluation.run();
     job.agree([&] {
         if (!job.is_root()) return;
-        if (!arguments.csv.empty()) write_output(arguments.csv, csv_of(channels, evaluation));
-        if (!arguments.json.empty())
-            write_output(arguments.json, report_of(arguments, channels, evaluation));
+        if (!arguments.csv.empty()) write_output(arguments.csv, csv_of(evaluation));
+        if (!arguments.json.empty()) write_output(arguments.json, report_of(arguments, evaluation));
     });
     if (!job.is_root()) return;
     Lines lines;
     lines.add("accuracy", number(evaluation.accuracy()));
     lines.add("cross-entropy", number(evaluation.cross_entropy()));
-    print(lines.text() + class_table(channels, evaluation) + confusion_table(channels, evaluation) +
+    print(lines.text() + class_table(evaluation) + confusion_table(evaluation) +
           outside_text(evaluation.outside()));
 }
 

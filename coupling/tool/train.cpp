@@ -65,20 +65,23 @@ void check_settings(const TrainConfig& config) {
     }
     for (const Setting& setting : config.options) attempt(options, setting);
     if (!wrong.empty()) throw Failure(Exit::bad_usage, wrong);
-    const bool is_classifier = loss_of(config) == "cross_entropy";
-    const bool is_embedding = loss_of(config) == "infonce";
+    const std::string loss = loss_of(config);
+    const bool is_classifier = uses_classes(loss), is_embedding = loss == "infonce";
     if ((is_classifier || is_embedding) && config.data.labels.empty())
-        throw Failure(Exit::bad_usage, "loss '" + loss_of(config) +
-                                           "' needs 'labels' in [data], the variable with the " +
-                                           (is_embedding ? "particle" : "class") +
-                                           " of each point");
-    if (!is_classifier && !is_embedding && !config.data.labels.empty())
         throw Failure(Exit::bad_usage,
-                      "'labels' in [data] needs loss = \"cross_entropy\" or \"infonce\", the loss "
-                      "is '" +
-                          loss_of(config) + "'");
+                      "loss '" + loss + "' needs 'labels' in [data], the variable with the " +
+                          (is_embedding ? "particle" : "class") + " of each point");
+    if (!is_classifier && !is_embedding && !config.data.labels.empty())
+        throw Failure(
+            Exit::bad_usage,
+            "'labels' in [data] needs loss = \"cross_entropy\", \"focal\" or \"infonce\", "
+            "the loss "
+            "is '" +
+                loss + "'");
     if (!is_classifier && !config.class_weights.empty())
-        throw Failure(Exit::bad_usage, "'class_weights' needs loss = \"cross_entropy\"");
+        throw Failure(Exit::bad_usage,
+                      "'class_weights' needs loss = \"cross_entropy\" or \"focal\", the loss is '" +
+                          loss + "'");
 }
 
 /// Rejects samples that are listed twice for training, or that are used for training and

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <nlohmann/json.hpp>
 
 #include "coupling/training/labels.hpp"
 
@@ -234,6 +235,16 @@ GatheredSample FieldEvaluation::gather(size_t index) {
     return sample;
 }
 
+namespace {
+
+/// Returns true for networks that end with a sigmoid.
+bool returns_probability(const Model& model) {
+    const auto card = nlohmann::json::parse(model.describe()).at("card");
+    return card.at("family") == "hept" && card.at("network").value("task", "") == "pileup";
+}
+
+}  // namespace
+
 ClassEvaluation::ClassEvaluation(const Job& job, const Context& context, const Model& model,
                                  const TrainData& data, const ModelChannels& channels,
                                  const Options& options)
@@ -242,7 +253,20 @@ ClassEvaluation::ClassEvaluation(const Job& job, const Context& context, const M
       data_(data),
       channels_(channels),
       runs_(job, context, model, data, channels, options),
-      counts_(channels.outputs.size() * channels.outputs.size()) {}
+      names_(class_names(channels)),
+      is_probability_(returns_probability(model)),
+      counts_(names_.size() * names_.size()) {}
+
+/// Returns the logit of a class at a point of this rank; 0 for label 0 of a single output.
+double ClassEvaluation::logit(size_t label, size_t point) const {
+    const auto& outputs = runs_.predictions();
+    if (outputs.size() > 1) return outputs[label][point];
+    if (label == 0) return 0;
+    constexpr double least = 3.720075976020836e-44;  // exp(-100), as in the loss
+    const double value = outputs[0][point];
+    if (!is_probability_) return value;
+    return std::log(std::max(value, least)) - std::log(std::max(1 - value, least));
+}
 
 void ClassEvaluation::run() {
     check_labels(job_, data_, channels_, data_.training());
@@ -253,17 +277,15 @@ void ClassEvaluation::run() {
                                  runs_.domain().range());
         });
         runs_.count_outside();
-        const auto& logits = runs_.predictions();
         for (size_t i = 0; i < labels.size(); ++i) {
             if (labels[i] == ignored_label) continue;
             const auto label = static_cast<size_t>(labels[i]);
             size_t largest = 0;
             for (size_t c = 1; c < n_class(); ++c)
-                if (logits[c][i] > logits[largest][i]) largest = c;
+                if (logit(c, i) > logit(largest, i)) largest = c;
             double sum = 0;
-            for (size_t c = 0; c < n_class(); ++c)
-                sum += std::exp(logits[c][i] - logits[largest][i]);
-            loss_ += std::log(sum) + logits[largest][i] - logits[label][i];
+            for (size_t c = 0; c < n_class(); ++c) sum += std::exp(logit(c, i) - logit(largest, i));
+            loss_ += std::log(sum) + logit(largest, i) - logit(label, i);
             counts_[label * n_class() + largest] += 1;
         }
     }

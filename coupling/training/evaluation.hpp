@@ -128,8 +128,9 @@ private:
     std::vector<double> rows_;  ///< (n_output, n_lat, 2): sums of |e| and e^2 on this rank
 };
 
-/// Compares classes with their labels: the class of a point is the output with the largest logit.
-/// Ignored points do not count. Collective as ModelRuns.
+/// Compares classes with their labels: the class of a point is the output with the largest logit,
+/// or 1 if the logit of a single output is above 0 (its probability above 1/2). Ignored points do
+/// not count. Collective as ModelRuns.
 class ClassEvaluation {
 public:
     ClassEvaluation(const Job& job, const Context& context, const Model& model,
@@ -142,7 +143,8 @@ public:
     int64_t count(size_t label, size_t predicted) const {
         return static_cast<int64_t>(counts_[label * n_class() + predicted]);
     }
-    size_t n_class() const { return channels_.outputs.size(); }
+    size_t n_class() const { return names_.size(); }
+    const std::string& name(size_t label) const { return names_[label]; }
     /// Returns the mean of -log p of the labels over all points that count; NaN without points.
     double cross_entropy() const { return loss_ / n_point(); }
     /// Returns the fraction of correct points; NaN without points.
@@ -151,13 +153,16 @@ public:
 
 private:
     double n_point() const;
+    double logit(size_t label, size_t point) const;
 
     const Job& job_;
     const Context& context_;
     const TrainData& data_;
     const ModelChannels& channels_;
     ModelRuns runs_;
-    std::vector<double> counts_;  ///< (n_class, n_class), by label and predicted class
+    std::vector<std::string> names_;  ///< of the classes
+    bool is_probability_;             ///< the single output
+    std::vector<double> counts_;      ///< (n_class, n_class), by label and predicted class
     double loss_ = 0;
 };
 

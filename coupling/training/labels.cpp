@@ -31,7 +31,7 @@ std::string label_text(const TrainData& data, const ModelChannels& channels, con
 void check_sample(const TrainData& data, const ModelChannels& channels, const Pair& pair) {
     const dataset::ReadFile& file = data.file(pair.file);
     const std::string& name = channels.labels->stored;
-    const auto n_class = std::ssize(channels.outputs);
+    const auto n_class = std::ssize(class_names(channels));
     const int64_t n_point = file.n_point(pair.target.sample);
     const std::string where = label_text(data, channels, pair);
     bool has_class = false;
@@ -44,8 +44,7 @@ void check_sample(const TrainData& data, const ModelChannels& channels, const Pa
             if (labels[i] >= 0 && labels[i] < n_class) continue;
             fail(where + " has the label " + std::to_string(labels[i]) + " at point " +
                  std::to_string(first + static_cast<int64_t>(i)) + ", expected 0 to " +
-                 std::to_string(n_class - 1) + " for the " + std::to_string(n_class) +
-                 " outputs, or -100 for a point to ignore");
+                 std::to_string(n_class - 1) + ", or -100 for a point to ignore");
         }
     }
     if (!has_class)
@@ -81,8 +80,19 @@ void check_particles_of(const TrainData& data, const ModelChannels& channels, co
 
 }  // namespace
 
+bool uses_classes(const std::string& loss) {
+    return loss == "cross_entropy" || loss == "focal";
+}
+
+std::vector<std::string> class_names(const ModelChannels& channels) {
+    std::vector<std::string> names;
+    if (channels.outputs.size() == 1) names.push_back("not " + channels.outputs[0].name);
+    for (const Channel& output : channels.outputs) names.push_back(output.name);
+    return names;
+}
+
 std::vector<double> class_weights(const TrainConfig& config, const ModelChannels& channels) {
-    std::vector<double> weights(channels.outputs.size(), 1.0);
+    std::vector<double> weights(class_names(channels).size(), 1.0);
     std::vector<std::string> names;
     for (const Channel& output : channels.outputs) names.push_back(output.name);
     for (const auto& [name, weight] : config.class_weights) {
@@ -92,7 +102,8 @@ std::vector<double> class_weights(const TrainConfig& config, const ModelChannels
             fail("'class_weights' has '" + one_line(name, 60) + "', which is not an output" +
                  (near.empty() ? "" : "; did you mean '" + near + "'?"));
         }
-        weights[static_cast<size_t>(found - names.begin())] = weight;
+        const auto output = static_cast<size_t>(found - names.begin());
+        weights[output + weights.size() - names.size()] = weight;
     }
     return weights;
 }

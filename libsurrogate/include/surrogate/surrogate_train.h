@@ -63,16 +63,27 @@ typedef struct surrogate_trainer_options surrogate_trainer_options;
  *                                           outputs
  *                    huber                  as l1, with half of the squared error up to huber_delta
  *                                           and huber_delta (|error| - huber_delta / 2) beyond
+ *                    l1_w11                 l1 + w11_weight times the weighted mean of |d_lambda
+ *                                           e| + |d_theta e|, for grids on the sphere: spectral
+ *                                           derivatives of the error e (page
+ *                                           reference/families/sphere.md)
  *                    cross_entropy          of classes: the outputs are logits, one per class, the
  *                                           targets are labels (bind_labels). Mean over points
- *                                           with point and class weights, as in PyTorch
+ *                                           with point and class weights, as in PyTorch. A single
+ *                                           output is the logit of label 1 against label 0
+ *                    focal                  as cross_entropy, with focal_alpha (1 -
+ *                                           p)^focal_gamma (-log p) of a point, where p is the
+ *                                           probability of its label
  *                    infonce                of embeddings: the outputs are the channels of the
  *                                           embedding of a point, the targets are ids of particles
  *                                           (bind_labels). The end of this comment defines it
  *                    custom                 the caller's own: see surrogate_trainer_forward
  *   huber_delta      > 0, in units of the scale; default 1
+ *   w11_weight       >= 0; default 0.1
  *   label_smoothing  0 .. 1: fraction of the target probability that cross_entropy spreads over all
  *                    classes; default 0
+ *   focal_alpha      > 0, at most 1: factor of focal, the same for all classes; default 0.25
+ *   focal_gamma      >= 0: exponent of focal; default 2
  *   gradient_weight  >= 0; default 0.1
  *   pair_radius      > 0, of infonce: distance below which points are neighbors, in the unit of
  *                    the first two coordinates; default 1
@@ -82,7 +93,8 @@ typedef struct surrogate_trainer_options surrogate_trainer_options;
  *   similarity       l2_rbf (default)  exp(-r / (2 similarity_width^2)) at distance r
  *                    l2_inverse        1 / (1 + r)
  *                    cosine            of the angle between two embeddings
- *   similarity_width > 0, of l2_rbf; default 0.75
+ *   similarity_width
+ *                    > 0: sigma of l2_rbf; default 0.75
  *   temperature      > 0: divisor of similarities; default 0.05
  *   optimizer        adamw (default), adam: adds weight_decay to the gradient, sgd
  *   learning_rate    > 0; default 1e-3
@@ -137,8 +149,8 @@ typedef struct surrogate_trainer_options surrogate_trainer_options;
  * reconstructable and its transverse momentum is above 0.9 GeV), otherwise negative: points of
  * weight 0, or of no particle, still are the second points of negative pairs. A training step adds
  * pair_random times as many pairs of random points of the cloud, in both directions (a listed pair
- * then counts twice); validations do not. With t the similarity of a pair divided by temperature, the loss is the mean over
- * particles of the mean over their positive pairs (u, v) of
+ * then counts twice); validations do not. With t the similarity of a pair divided by temperature,
+ * the loss is the mean over particles of the mean over their positive pairs (u, v) of
  *
  *     log(1 + sum over negative pairs (u, n) of exp(t_un) / exp(t_uv))
  *
@@ -180,30 +192,37 @@ SURROGATE_API surrogate_status surrogate_trainer_create(surrogate_plan* plan,
 
 /* Binds the target of an output: the values that the plan should predict. Local. Shape, unit and
  * order of the array are as in surrogate_plan_bind_output; every step reads it until it is bound
- * again. Inputs are bound on the plan. Errors: as surrogate_plan_bind_input. */
+ * again. Inputs are bound on the plan. Errors: as surrogate_plan_bind_input; INVALID_ARGUMENT
+ * (loss=cross_entropy, focal, custom). */
 SURROGATE_API surrogate_status surrogate_trainer_bind_target(surrogate_trainer* trainer,
                                                              const char* name, const char* unit,
                                                              const surrogate_array* array);
 
 /* Binds the target of an output in a block of a larger array, see surrogate_trainer_bind_target.
- * Local. Errors: as surrogate_plan_bind_input_block. */
+ * Local. Errors: as surrogate_plan_bind_input_block; INVALID_ARGUMENT (loss=cross_entropy, focal,
+ * custom). */
 SURROGATE_API surrogate_status surrogate_trainer_bind_target_block(surrogate_trainer* trainer,
                                                                    const char* name,
                                                                    const char* unit,
                                                                    const surrogate_block* block);
 
 /* Binds the labels of the points. Local. Every step reads the array until it is bound again. With
- * loss=cross_entropy they are classes: class c is output c of the card, whose mean is 0 and std is
- * 1. With loss=infonce they are ids of particles, the same id for all points of a particle.
- *   labels  [n_local, 1] of the output domain, int32 or int64. Classes: 0 .. n_output - 1, or -100
+ * loss=cross_entropy and focal they are classes: class c is output c of the card, whose mean is 0
+ * and std is 1. If the card has one output, it is the logit of class 1 of two; the output of HEPT's
+ * task pileup is its probability. With loss=infonce they are ids of particles, the same id for all
+ * points of a particle.
+ *   labels  [n_local, 1] of the output domain, int32 or int64. Classes: 0 .. n_class - 1, or -100
  *           for a point to ignore. Ids: 0, 1, .. in any order, or -100 for a point of no particle
  * Errors: INVALID_ARGUMENT (another loss), SHAPE. Labels that are not classes, and negative ids,
  * are errors of the step. Since 0.2 */
 SURROGATE_API surrogate_status surrogate_trainer_bind_labels(surrogate_trainer* trainer,
                                                              const surrogate_array* labels);
 
-/* Sets the weights of classes in loss=cross_entropy, such as inverse frequencies. Local.
- *   weights  [n_weights], one per output of the card, >= 0, not all 0; copied. Default: 1
+/* Sets the weights of classes in loss=cross_entropy and focal, such as inverse frequencies. The
+ * loss of a point is multiplied by the weight of its label, and the mean is divided by the sum of
+ * these weights. Local.
+ *   weights  [n_weights], one per output of the card, or one of each label, 0 and 1, if it has one
+ *            output; >= 0, not all 0; copied. Default: 1
  * Errors: INVALID_ARGUMENT (another loss; a weight), SHAPE (n_weights). Since 0.2 */
 SURROGATE_API surrogate_status surrogate_trainer_set_class_weights(surrogate_trainer* trainer,
                                                                    const double* weights,
@@ -234,8 +253,9 @@ SURROGATE_API surrogate_status surrogate_trainer_bind_gradient_block(surrogate_t
 SURROGATE_API surrogate_status surrogate_trainer_set_point_weights(surrogate_trainer* trainer,
                                                                    const surrogate_array* weights);
 
-/* Sets the divisor of the errors of an output in weighted_mse, in the output's unit; default: its
- * std on the card. Local. Errors: UNKNOWN_NAME, INVALID_ARGUMENT (scale not positive). */
+/* Sets the divisor of the errors of an output in weighted_mse, l1, huber and l1_w11, in the
+ * output's unit; default: its std on the card. Local. Errors: UNKNOWN_NAME, INVALID_ARGUMENT (scale
+ * not positive; loss=cross_entropy, focal, custom). */
 SURROGATE_API surrogate_status surrogate_trainer_set_scale(surrogate_trainer* trainer,
                                                            const char* output, double scale);
 
@@ -308,9 +328,10 @@ SURROGATE_API surrogate_status surrogate_trainer_step(surrogate_trainer* trainer
 /* Returns loss and errors of the bound sample without training on it. Collective over the plan.
  *   loss   may be NULL
  *   error  [n_output of the card] relative L2 error of each output in its unit, with the point
- *          weights if they are set; with cross_entropy the fraction of the points of each class
- *          that are predicted as another class, NaN for a class without points; with infonce NaN:
- *          channels of an embedding have no error; may be NULL
+ *          weights if they are set; with cross_entropy and focal the fraction of the points of
+ *          each class that are predicted as another class (with one output: of all points), NaN
+ *          for a class without points; with infonce NaN: channels of an embedding have no error;
+ *          may be NULL
  * Errors: as surrogate_trainer_accumulate. */
 SURROGATE_API surrogate_status surrogate_trainer_validate(surrogate_trainer* trainer, double* loss,
                                                           double* error);
@@ -360,7 +381,7 @@ SURROGATE_API surrogate_status surrogate_trainer_reservoir_step(surrogate_traine
  *   - Values of all ranks count as they were bound, without noise. Steps that were skipped or have
  *     failed, samples that stayed in the reservoir, validations, and targets at points of weight 0
  *     do not count.
- *   - With loss=custom, cross_entropy and infonce ranges of outputs stay.
+ *   - With loss=custom, cross_entropy, focal and infonce ranges of outputs stay.
  *   - Ranges that are not on the card are not added; coordinates and pooled statistics stay.
  *   - All plans of the model, of any thread, use the new ranges from their next run on, time loops
  *     from their next step on. surrogate_model_save, _save_model, _input, _output, _describe and

@@ -100,7 +100,7 @@ public:
     surrogate_step_report apply() { return report(surrogate_trainer_apply); }
     surrogate_step_report step() { return report(surrogate_trainer_step); }
 
-    /// Loss of the bound sample, and the relative L2 error of each output of the card.
+    /// Loss of the bound sample, and the error of each output of the card.
     struct Validation {
         double loss = 0;
         std::vector<double> error;

@@ -18,10 +18,16 @@ enum class LossKind {
     gradient_l2,
     l1,
     huber,
+    l1_w11,
     cross_entropy,
+    focal,
     infonce,
     custom
 };
+/// Returns true if the targets of a loss are labels of classes.
+constexpr bool uses_classes(LossKind loss) {
+    return loss == LossKind::cross_entropy || loss == LossKind::focal;
+}
 enum class OptimizerKind { adamw, adam, sgd };
 enum class ScheduleKind { constant, one_cycle, cosine, plateau, step };
 
@@ -29,6 +35,7 @@ enum class ScheduleKind { constant, one_cycle, cosine, plateau, step };
 struct Recipe {
     LossKind loss = LossKind::relative_l2;
     double gradient_weight = 0.1, huber_delta = 1, label_smoothing = 0;
+    double w11_weight = 0.1, focal_alpha = 0.25, focal_gamma = 2;
     double pair_radius = 1, pair_random = 0.1;  ///< loss=infonce
     int64_t pair_neighbors = 256;
     kernels::losses::Similarity similarity;

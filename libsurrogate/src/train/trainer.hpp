@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <exception>
 #include <memory>
@@ -93,6 +94,7 @@ private:
     void require_same_model() const;
     void require_classes() const;
     void connect_pairs();
+    std::string class_text(int64_t c) const;
     std::span<const double> weights_of(int32_t which);
     void follow_lattice();
     void make_room();
@@ -104,8 +106,10 @@ private:
                       int64_t n_row) const;
     void require_targets() const;
     void require_gradients() const;
-    bool has_classes() const { return recipe_.loss == LossKind::cross_entropy; }
+    bool has_classes() const { return uses_classes(recipe_.loss); }
     bool has_labels() const { return has_classes() || recipe_.loss == LossKind::infonce; }
+    int64_t n_class() const { return std::max<int64_t>(2, static_cast<int64_t>(n_output())); }
+    const SphereDomain& sphere() const;
     std::string loss_name() const { return settings_.all().at("loss"); }
     FieldLoss& field_loss(const char* what) const;
     void take_labels(const Column& from);
@@ -156,6 +160,7 @@ private:
     std::unique_ptr<Loss> loss_;     ///< null: loss=custom
     PairLoss* pair_loss_ = nullptr;  ///< the same; null: another loss
     std::optional<LatticeLoss> lattice_;
+    std::optional<SphereDerivatives> derivatives_;  ///< loss=l1_w11
     Noise noise_{0, 0};
     int64_t n_x_ = 0, n_y_ = 0;
     int64_t lattice_revision_ = -1;  // revision of the domain for which lattice_ was set up

@@ -144,11 +144,10 @@ void Trainer::take_gradients() {
 /// the id of a particle.
 void Trainer::take_labels(const Column& from) {
     constexpr int64_t ignored = -100;  // of PyTorch's cross_entropy
-    const auto n_class = static_cast<int64_t>(n_output());
     for (int64_t i = 0; i < n_point(); ++i) {
         const int64_t label = load_integer(from, i);
         labels_[i] = label;
-        if (label == ignored || (label >= 0 && (pair_loss_ || label < n_class))) continue;
+        if (label == ignored || (label >= 0 && (pair_loss_ || label < n_class()))) continue;
         if (pair_loss_) {
             throw Error(Status::invalid_argument,
                         "label " + std::to_string(label) + " at " + plan_.output()->point_text(i) +
@@ -157,7 +156,7 @@ void Trainer::take_labels(const Column& from) {
         }
         throw Error(Status::invalid_argument,
                     "label " + std::to_string(label) + " at " + plan_.output()->point_text(i) +
-                        " is not a class, expected 0 to " + std::to_string(n_class - 1) +
+                        " is not a class, expected 0 to " + std::to_string(n_class() - 1) +
                         ", or -100 for a point to ignore");
     }
 }

@@ -70,12 +70,13 @@ struct LatticeSet {
     }
 };
 
-/// Points of n x n cells in three classes, by the sum of a wave and x. Point 0 of each sample is
-/// ignored.
+/// Points of n x n cells in two or three classes, by the sum of a wave and x. Point 0 of each
+/// sample is ignored.
 struct ClassSet {
     int64_t n_sample = 16, n = 8, seed = 0;
     int64_t bad_sample = -1, bad_label = 0;  ///< label of point 5 of this sample
     int64_t ignored_sample = -1;             ///< whose points are all ignored
+    bool is_binary = false;
 
     double height(int64_t sample, int64_t i, int64_t j) const {
         const double x = static_cast<double>(i) / static_cast<double>(n);
@@ -86,6 +87,7 @@ struct ClassSet {
         if ((i == 0 && j == 0) || sample == ignored_sample) return -100;
         if (sample == bad_sample && i * n + j == 5) return bad_label;
         const double sum = height(sample, i, j) + static_cast<double>(i) / static_cast<double>(n);
+        if (is_binary) return sum < 0.9 ? 0 : 1;
         return sum < 0.5 ? 0 : sum < 1.2 ? 1 : 2;
     }
 
@@ -119,7 +121,8 @@ struct ClassSet {
 };
 
 /// A cloud of 40 points with four coordinates, which all samples share: u = a sin(c + d), where c
-/// and d are the third and fourth coordinate.
+/// and d are the third and fourth coordinate. A point has one of seven kinds, and the label 1 if u
+/// is above 0.
 struct FourAxesSet {
     int64_t n_sample = 12, n_point = 40;
 
@@ -134,9 +137,12 @@ struct FourAxesSet {
             set.add(names[k], {"point"}, "1", nullptr, SURROGATE_FLOAT64, axes[k]);
         set.add("a", {"sample", "point"}, "1");
         set.add("u", {"sample", "point"}, "1");
+        set.add("kind", {"sample", "point"}, "1");
+        set.add("label", {"sample", "point"}, nullptr, nullptr, SURROGATE_INT64);
         set.begin();
         std::vector<std::vector<double>> x(4);
-        std::vector<double> a, u;
+        std::vector<double> a, u, kind;
+        std::vector<int64_t> label;
         for (int64_t k = 0; k < 4; ++k)
             for (int64_t i = 0; i < n_point; ++i)
                 x[static_cast<size_t>(k)].push_back(wave(i, k, 3 + i));
@@ -144,11 +150,15 @@ struct FourAxesSet {
             for (size_t i = 0; i < static_cast<size_t>(n_point); ++i) {
                 a.push_back(1 + 0.5 * wave(s, static_cast<int64_t>(i), 1));
                 u.push_back(a.back() * std::sin(x[2][i] + x[3][i]));
+                kind.push_back(static_cast<double>(i % 7));
+                label.push_back(u.back() > 0 ? 1 : 0);
             }
         }
         for (size_t k = 0; k < 4; ++k) set.put(names[k], 0, column(x[k].data(), n_point));
         set.put("a", 0, column(a.data(), std::ssize(a)));
         set.put("u", 0, column(u.data(), std::ssize(u)));
+        set.put("kind", 0, column(kind.data(), std::ssize(kind)));
+        set.put("label", 0, column(label.data(), std::ssize(label)));
         set.finish();
     }
 };

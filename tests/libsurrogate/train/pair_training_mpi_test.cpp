@@ -132,7 +132,7 @@ TEST(PairTraining, SettingsAreChecked) {
     Tracker run(Settings{{"loss", "mse"}});
     const surrogate_array labels = run.label_array();
     const Answer found = answer(surrogate_trainer_bind_labels(run.trainer.get(), &labels));
-    EXPECT_TRUE(found.says("expected 'cross_entropy' or 'infonce'")) << found;
+    EXPECT_TRUE(found.says("expected 'cross_entropy', 'focal' or 'infonce'")) << found;
 }
 
 /// FLARE trains a sample on several ranks, but pairs are made on one.
