@@ -75,8 +75,7 @@ void check_settings(const TrainConfig& config) {
         throw Failure(
             Exit::bad_usage,
             "'labels' in [data] needs loss = \"cross_entropy\", \"focal\" or \"infonce\", "
-            "the loss "
-            "is '" +
+            "the loss is '" +
                 loss + "'");
     if (!is_classifier && !config.class_weights.empty())
         throw Failure(Exit::bad_usage,
