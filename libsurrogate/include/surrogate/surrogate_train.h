@@ -304,10 +304,10 @@ typedef struct surrogate_step_report {
     int64_t samples;      /* samples of this step, over all groups */
     double loss;          /* mean over the samples, before the step */
     double gradient_norm; /* before clipping */
-    double learning_rate;
-    double beta1;        /* momentum of sgd */
-    int32_t was_skipped; /* 1: loss or gradient not finite; weights are unchanged */
-    int32_t reserved;
+    double learning_rate; /* of the schedule in this step */
+    double beta1;         /* of the schedule in this step; the momentum of sgd */
+    int32_t was_skipped;  /* 1: loss or gradient not finite; weights are unchanged */
+    int32_t reserved;     /* 0 */
 } surrogate_step_report;
 
 /* Makes an optimizer step with the mean gradient of all samples accumulated since the last step, on
@@ -394,9 +394,12 @@ SURROGATE_API surrogate_status surrogate_trainer_widen_ranges(surrogate_trainer*
 
 /* ---- files ----------------------------------------------------------------------------------- */
 
-/* Which weights a model file receives: the current ones, their moving average (ema_decay), or the
- * best of the validations. */
-enum { SURROGATE_WEIGHTS = 0, SURROGATE_EMA = 1, SURROGATE_BEST = 2 };
+/* Weights of a training that a model file may receive. */
+enum {
+    SURROGATE_WEIGHTS = 0, /* the current ones */
+    SURROGATE_EMA = 1,     /* their exponential moving average (ema_decay) */
+    SURROGATE_BEST = 2     /* those with the smallest error of the validations */
+};
 
 /* Writes a model file as surrogate_model_save does. Collective; rank 0 of `data_parallel` writes.
  *   which  SURROGATE_WEIGHTS, SURROGATE_EMA or SURROGATE_BEST
@@ -421,6 +424,7 @@ SURROGATE_API surrogate_status surrogate_trainer_save(surrogate_trainer* trainer
  * nothing is changed then. */
 SURROGATE_API surrogate_status surrogate_trainer_restore(surrogate_trainer* trainer,
                                                          const char* path);
+
 /* Returns the note of the last restored checkpoint through (text, n_text). Local. Errors: SHAPE
  * (the buffer is too small), INVALID_ARGUMENT (NULL). */
 SURROGATE_API surrogate_status surrogate_trainer_note(const surrogate_trainer* trainer, char* text,
@@ -431,10 +435,15 @@ SURROGATE_API surrogate_status surrogate_trainer_note(const surrogate_trainer* t
  * Errors: SHAPE (the buffer is too small), INVALID_ARGUMENT (NULL). */
 SURROGATE_API surrogate_status surrogate_trainer_describe(const surrogate_trainer* trainer,
                                                           char* text, int64_t* n_text);
-/* Returns a counter of this rank. Local.
- *   key  "bytes_sent", "collectives": of the last step; "steps"; "bytes" of memory; "given",
- *        "kept": samples added to the reservoir and now in it
- * Errors: UNKNOWN_NAME. */
+
+/* Returns a counter of this rank:
+ *   bytes_sent       payload sent by the last step
+ *   collectives      collective calls of the last step
+ *   steps            optimizer steps so far
+ *   bytes            memory of gradients, moments, reservoir and work arrays
+ *   samples_offered  samples added to the reservoir so far
+ *   samples_stored   samples now in the reservoir
+ * Local. Errors: UNKNOWN_NAME (lists the keys). */
 SURROGATE_API surrogate_status surrogate_trainer_counter(const surrogate_trainer* trainer,
                                                          const char* key, int64_t* value);
 

@@ -106,7 +106,8 @@ double FieldLoss::value() const {
             for (size_t o = 0; o < n_output_; ++o)
                 sum += sums_[plain() + o] / (stds_[o] * stds_[o]);
             if (n_global_ > 0) return sum / (static_cast<double>(n_global_) * n_output);
-            throw Error(Status::not_finite, "the sample has no points, and no mean over them");
+            throw Error(Status::not_finite,
+                        "the loss is undefined: the sample has no points on any rank");
         case LossKind::weighted_mse:
         case LossKind::l1:
         case LossKind::huber:

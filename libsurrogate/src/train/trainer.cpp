@@ -101,8 +101,8 @@ void Trainer::find_groups() {
     group_.n = counts[0];
     if (counts[1] == data_parallel().size()) return;
     throw Error(Status::invalid_argument,
-                "the plan's context is not a part of the context to train across: that one has " +
-                    std::to_string(data_parallel().size()) + " ranks, the plans there " +
+                "the contexts of the plans do not partition the data-parallel context: it has " +
+                    std::to_string(data_parallel().size()) + " ranks, they have " +
                     std::to_string(counts[1]));
 }
 

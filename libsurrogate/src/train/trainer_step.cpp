@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a trainer does with samples: forward, loss, back; and the steps.
+// Samples and steps of a trainer: forward pass, loss, backward pass, optimizer.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -239,7 +239,7 @@ SampleOutcome Trainer::measure(const Source& source, bool is_learnt) {
     if (problem) std::rethrow_exception(problem);
     if (outcome != SampleOutcome::failed) return outcome;
     throw EchoedError(Status::not_finite,
-                      "another rank could not use its share of the sample (it has its own error)");
+                      "another rank failed on its part of the sample; see the error of that rank");
 }
 
 /// Returns the worst outcome of all ranks, and computes the sums of the loss if it is `good`.
@@ -385,7 +385,7 @@ surrogate_step_report Trainer::skip(surrogate_step_report report) {
                     (n_bad_ == 1 ? " step" : " steps in a row") +
                     " (max_nonfinite_steps=" + std::to_string(recipe_.max_nonfinite_steps) +
                     "); the weights are those of the last good step. A smaller learning_rate or "
-                    "clip may help");
+                    "max_grad_norm may help");
 }
 
 surrogate_step_report Trainer::step() {
