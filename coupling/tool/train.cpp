@@ -67,17 +67,17 @@ void check_settings(const TrainConfig& config) {
     for (const Setting& setting : config.options) attempt(options, setting);
     if (!wrong.empty()) throw Failure(Exit::bad_usage, wrong);
     const std::string loss = loss_of(config);
-    const bool is_classifier = uses_labels(loss);
-    if (is_classifier && config.data.labels.empty())
+    const bool is_classifier = uses_classes(loss), is_embedding = loss == "infonce";
+    if ((is_classifier || is_embedding) && config.data.labels.empty())
         throw Failure(Exit::bad_usage,
-                      "loss '" + loss +
-                          "' needs 'labels' in [data], the variable with the class "
-                          "of each point");
-    if (!is_classifier && !config.data.labels.empty())
-        throw Failure(Exit::bad_usage,
-                      "'labels' in [data] needs loss = \"cross_entropy\" or \"focal\", the loss "
-                      "is '" +
-                          loss + "'");
+                      "loss '" + loss + "' needs 'labels' in [data], the variable with the " +
+                          (is_embedding ? "particle" : "class") + " of each point");
+    if (!is_classifier && !is_embedding && !config.data.labels.empty())
+        throw Failure(
+            Exit::bad_usage,
+            "'labels' in [data] needs loss = \"cross_entropy\", \"focal\" or \"infonce\", "
+            "the loss is '" +
+                loss + "'");
     if (!is_classifier && !config.class_weights.empty())
         throw Failure(Exit::bad_usage,
                       "'class_weights' needs loss = \"cross_entropy\" or \"focal\", the loss is '" +
@@ -355,10 +355,12 @@ void print_result(const TrainParts& parts, const TrainRun& run, Exit status) {
             errors += (i > 0 ? ", " : "") + parts.channels.outputs[i].name + " " +
                       (std::isnan(best->error[i]) ? "undefined (no points, or all are zero)"
                                                   : number(best->error[i]));
-        lines.add("best", parts.folder.best() + ": epoch " + std::to_string(best->epoch) +
-                              (parts.channels.labels ? ", fraction of wrong points"
-                                                     : ", relative L2 error") +
-                              " on held-out samples: " + errors);
+        const std::string what =
+            best->error.empty()     ? ", loss on held-out samples: " + number(best->validation)
+            : parts.channels.labels ? ", fraction of wrong points on held-out samples: "
+                                    : ", relative L2 error on held-out samples: ";
+        lines.add("best",
+                  parts.folder.best() + ": epoch " + std::to_string(best->epoch) + what + errors);
     }
     lines.add("last", parts.folder.last() + ": epoch " +
                           std::to_string(rows.empty() ? 0 : rows.back().epoch));
@@ -381,6 +383,12 @@ Exit train(Job& job, const TrainArguments& arguments) {
         config = parse_train_config(text, arguments.config);
         check_settings(config);
         group = group_of(job, config.n_group);
+        if (loss_of(config) == "infonce" && group->size > 1)
+            throw Failure(Exit::bad_usage,
+                          "loss 'infonce' needs each sample on one rank, and 'groups' = " +
+                              std::to_string(group->n) + " makes groups of " +
+                              std::to_string(group->size) + "; set 'groups' to the " +
+                              std::to_string(job.size()) + " ranks");
     });
     const bool is_quiet = arguments.quiet || !job.is_root();
     const auto say = [&](const std::string& line) {
@@ -403,8 +411,9 @@ Exit train(Job& job, const TrainArguments& arguments) {
     const auto& outputs = sources.channels.outputs;
     const DataStatistics statistics =
         read_statistics(job, data_parallel, *sources.data, inputs, sources.channels.fields());
-    check_labels(job, *sources.data, sources.channels, sources.data->training());
-    check_labels(job, *sources.data, sources.channels, sources.data->validation());
+    const auto check = loss_of(config) == "infonce" ? check_particles : check_labels;
+    check(job, *sources.data, sources.channels, sources.data->training());
+    check(job, *sources.data, sources.channels, sources.data->validation());
     const bool is_weighted = loss_of(config) != "mse";
     check_weights(job, *sources.data, sources.channels, sources.data->training(),
                   {is_weighted, config.data.n_drawn});

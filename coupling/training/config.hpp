@@ -52,7 +52,7 @@ struct TrainConfig {
         Augmentation augmentation;
         std::optional<bool> normalize;
         int64_t n_drawn = 0;  ///< random points of a sample that a step uses; 0: all
-        /// Integer variable with the class of each point; "": fields are trained.
+        /// Integer variable with the class or particle of each point; "": fields are trained.
         std::string labels;
         std::map<std::string, std::string> names;  ///< name in the file, by field of the card
     } data;

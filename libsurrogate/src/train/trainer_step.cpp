@@ -140,15 +140,20 @@ void Trainer::take_gradients() {
     }
 }
 
-/// Reads the labels of the points, as integers or, from the reservoir, as real numbers. Throws
-/// invalid_argument for a label that is not a class.
-void Trainer::take_labels(const Column& from, NumberKind kind) {
+/// Reads the labels of the points. Throws invalid_argument for a label that is not a class, or not
+/// the id of a particle.
+void Trainer::take_labels(const Column& from) {
     constexpr int64_t ignored = -100;  // of PyTorch's cross_entropy
     for (int64_t i = 0; i < n_point(); ++i) {
-        const int64_t label = kind == NumberKind::integer ? load_integer(from, i)
-                                                          : static_cast<int64_t>(load(from, i));
+        const int64_t label = load_integer(from, i);
         labels_[i] = label;
-        if (label == ignored || (label >= 0 && label < n_class())) continue;
+        if (label == ignored || (label >= 0 && (pair_loss_ || label < n_class()))) continue;
+        if (pair_loss_) {
+            throw Error(Status::invalid_argument,
+                        "label " + std::to_string(label) + " at " + plan_.output()->point_text(i) +
+                            " is not the id of a particle, expected 0 or more, or -100 for a point "
+                            "of no particle");
+        }
         throw Error(Status::invalid_argument,
                     "label " + std::to_string(label) + " at " + plan_.output_row_text(i) +
                         " is not a class, expected 0 to " + std::to_string(n_class() - 1) +
@@ -158,8 +163,7 @@ void Trainer::take_labels(const Column& from, NumberKind kind) {
 
 void Trainer::take_targets(const Source& source) {
     const std::span<const Column> targets = source.targets;
-    if (has_labels())
-        return take_labels(targets[0], source.is_bound ? NumberKind::integer : NumberKind::real);
+    if (has_labels()) return take_labels(targets[0]);
     for (size_t o = 0; o < n_output(); ++o) {
         double* const to = target_.data() + static_cast<int64_t>(o) * n_point();
         const BadValue bad =
@@ -216,6 +220,9 @@ SampleOutcome Trainer::measure(const Source& source, bool is_learnt) {
         } else {
             if (source.is_bound) require_targets();
             take_targets(source);
+            if (pair_loss_)
+                pair_loss_->prepare(sample(),
+                                    is_learnt ? std::optional(sample_number()) : std::nullopt);
         }
         losses_.reserve(losses_.size() + 1);
         validation_.reserve(validation_.size() + 1);
