@@ -98,10 +98,10 @@ void Trainer::require_pooled_settings() const {
     const bool is_at_points =
         recipe_.loss == LossKind::gradient_l2 || recipe_.loss == LossKind::infonce;
     if (!is_at_points && recipe_.reservoir == 0) return;
-    throw Error(Status::not_supported,
-                "output '" + model_->card().outputs.front().name + "' has one row per cloud, and " +
-                    (is_at_points ? "loss=" + loss_name() : "a reservoir") +
-                    " needs outputs at points");
+    throw Error(Status::not_supported, "output '" + model_->card().outputs.front().name +
+                                           "' has one row per cloud, and " +
+                                           (is_at_points ? "loss=" + loss_name() : "a reservoir") +
+                                           " needs outputs at points");
 }
 
 /// Collective: the groups are told apart by their first ranks.
