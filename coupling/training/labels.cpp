@@ -59,7 +59,7 @@ void check_particles_of(const TrainData& data, const ModelChannels& channels, co
     const std::string where = label_text(data, channels, pair);
     std::vector<int64_t> ids =
         read_labels(file, channels.labels->stored, pair.target, {}, {0, n_point});
-    const std::vector<double> weights = read_weights(file, pair.input, {0, n_point});
+    const std::vector<double> weights = read_weights(file, pair.target, {}, {0, n_point});
     for (size_t i = 0; i < ids.size(); ++i) {
         if (ids[i] < 0 && ids[i] != ignored_label)
             fail(where + " has the id " + std::to_string(ids[i]) + " at point " +
