@@ -54,6 +54,7 @@ const std::vector<std::string> trainer_keys = {"loss",
                                                "plateau_patience",
                                                "max_nonfinite_steps",
                                                "noise",
+                                               "dropout",
                                                "bucket"};
 
 const std::vector<std::string> option_keys = {"threads",   "backend",      "vector",

@@ -130,6 +130,10 @@ typedef struct surrogate_trainer_options surrogate_trainer_options;
  *                    the step and the point's index in the canonical ordering; points without ids
  *                    must be distinct. Coordinates and integers have none. Noise makes a model that
  *                    steps from its own predictions less sensitive to their errors
+ *   dropout          card (default) applies dropout and drop path to training samples, at the rates
+ *                    of the card's network, or the official defaults where it sets none; off
+ *                    applies none. Masks depend on the seed, the step, the sample's index in the
+ *                    step and the ids of the points. Predictions and validations drop nothing
  *   accumulate       1, 2, ..: samples of a group whose gradients make one step; default 1
  *   bucket           > 0: gradients of a step are reduced over ranks in messages of about this many
  *                    bytes while the backward pass of its last sample continues (step,
@@ -138,7 +142,8 @@ typedef struct surrogate_trainer_options surrogate_trainer_options;
  *                    0, 1, ..: skips a step whose loss or gradient is not finite; one more such
  *                    step in succession is an error; default 0
  *   reservoir        capacity of surrogate_trainer_reservoir_add in samples; default 0
- *   seed             of the reservoir's choices, of noise and of random pairs; default 0
+ *   seed             of the reservoir's choices, of noise, of dropout and of random
+ *                    pairs; default 0
  *
  * infonce. In each cloud, points are neighbors if their distance in the first two coordinates is
  * below pair_radius and one of them is among the pair_neighbors nearest of the other (equal

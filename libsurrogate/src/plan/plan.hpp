@@ -79,10 +79,11 @@ public:
         if (is_behind()) follow();
         follow_ranges();
     }
-    /// A run of the caller's columns. Collective, without agreement. problem: why this rank cannot
-    /// take part, or null; afterwards also what was wrong with its inputs.
+    /// A run of the caller's columns. Collective, without agreement. draw: the sample whose masks
+    /// of dropout the run and its backward() apply, or none. problem: why this rank cannot take
+    /// part, or null; afterwards also what was wrong with its inputs.
     Execution::Result forward(std::span<const Column> inputs, std::span<const Column> outputs,
-                              std::exception_ptr& problem);
+                              std::optional<DropoutDraw> draw, std::exception_ptr& problem);
     /// See GradientProgram::weight_stages, and backward.
     std::vector<int> weight_stages() const;
     bool backward(std::span<const Column> doutputs, bool alive, GradientSums& sums);

@@ -40,8 +40,9 @@ Column Plan::bound_output(size_t output) const {
 }
 
 Execution::Result Plan::forward(std::span<const Column> inputs, std::span<const Column> outputs,
-                                std::exception_ptr& problem) {
+                                std::optional<DropoutDraw> draw, std::exception_ptr& problem) {
     by_port_ = false;
+    execution_->gradients()->set_dropout(draw);
     const Execution::Traffic before = traffic();
     const bool is_poisoned = static_cast<bool>(problem);
     Execution::Result result;

@@ -94,6 +94,7 @@ const std::vector<Key>& keys() {
         {"plateau_factor", "0.5", Takes::number, {}, 0, 1, true, false},
         whole("plateau_patience", "10", 1),
         not_negative("noise", "0"),
+        added(word("dropout", {"card", "off"})),
         whole("accumulate", "1", 1),
         whole("bucket", "1048576", 1),
         whole("max_nonfinite_steps", "0", 0),
@@ -295,6 +296,7 @@ Recipe TrainingSettings::recipe() const {
     recipe.plateau_factor = values.number("plateau_factor");
     recipe.plateau_patience = values.count("plateau_patience");
     recipe.noise = values.number("noise");
+    recipe.has_dropout = values.is("dropout", "card");
     recipe.accumulate = values.count("accumulate");
     recipe.bucket = values.count("bucket");
     recipe.max_nonfinite_steps = values.count("max_nonfinite_steps");

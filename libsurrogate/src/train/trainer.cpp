@@ -60,6 +60,7 @@ Trainer::Trainer(Plan& plan, std::shared_ptr<Context> shared,
                       plan_.weight_stages(), recipe_.bucket);
         sums_->reserve(this->data_parallel());
         require_classes();
+        find_dropout();
         loss_ = make_loss(recipe_, model_->card().outputs, model_->network().returns_probability(),
                           plan_.queue());
         connect_pairs();
@@ -184,6 +185,23 @@ void Trainer::connect_pairs() {
         if (input.is_coordinate) axes.push_back(input.axis);
     if (axes.size() < 2) axes = {0, 1};
     pair_loss_->set_points(*points, {axes[0], axes[1]}, plan_.option("reproducible") == "true");
+}
+
+/// Finds out whether training drops values. Throws not_supported for rates of the card that it
+/// cannot apply.
+void Trainer::find_dropout() {
+    if (!recipe_.has_dropout) return;
+    const bool is_on_device = plan_.option("backend") == "cuda";
+    for (const DropoutRate& rate : model_->network().dropout_rates()) {
+        drops_ = true;
+        if (rate.is_built && !is_on_device) continue;
+        throw Error(Status::not_supported,
+                    "card: network." + rate.key + " is " + number_text(rate.rate) +
+                        ", expected 0: " +
+                        (rate.is_built ? "training on a CUDA device drops no values"
+                                       : "training drops no attention weights") +
+                        "; set the key to 0, or the training setting dropout=off");
+    }
 }
 
 /// Returns the loss of fields. Throws invalid_argument for other losses; `what` begins the message.
@@ -387,6 +405,9 @@ std::string Trainer::describe() const {
                        std::to_string(group_.n) + (group_.n == 1 ? " group\n" : " groups\n");
     for (const auto& [key, value] : settings_.all()) text += key + "=" + value + " ";
     text += "\n";
+    for (const DropoutRate& rate : model_->network().dropout_rates()) {
+        if (drops_) text += "network." + rate.key + " " + number_text(rate.rate) + " is applied\n";
+    }
     text += line("parameters", weights.n_parameter(), "");
     text += line("samples a step", group_.n * recipe_.accumulate, "");
     text += line("gradients", sums_->bytes(), "bytes");

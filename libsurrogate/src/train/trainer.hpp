@@ -95,6 +95,7 @@ private:
     void require_classes() const;
     void require_pooled_settings() const;
     void connect_pairs();
+    void find_dropout();
     std::string class_text(int64_t c) const;
     std::span<const double> weights_of(int32_t which);
     void follow_lattice();
@@ -164,6 +165,7 @@ private:
     std::optional<LatticeLoss> lattice_;
     std::optional<SphereDerivatives> derivatives_;  ///< loss=l1_w11
     Noise noise_{0, 0};
+    bool drops_ = false;  // training applies the card's rates of dropout
     int64_t n_x_ = 0, n_y_ = 0;
     int64_t lattice_revision_ = -1;  // revision of the domain for which lattice_ was set up
 

@@ -204,13 +204,18 @@ int64_t Trainer::sample_number() const {
 }
 
 /// Prediction and sums of a sample. Collective over the group. Throws if the sample cannot be used,
-/// on all its ranks: the own error of a rank, or that another one has one. is_learnt: with noise.
+/// on all its ranks: the own error of a rank, or that another one has one. is_learnt: with noise
+/// and dropout.
 SampleOutcome Trainer::measure(const Source& source, bool is_learnt) {
     const bool is_noisy = is_learnt && noise_.is_on();
     plan_.follow_if_behind();
     follow_lattice();
     if (is_noisy) noise_.follow(plan_);
     std::span<const Column> inputs = source.inputs;
+    std::optional<DropoutDraw> draw;
+    if (is_learnt && drops_) {
+        draw = {static_cast<uint64_t>(recipe_.seed), static_cast<uint64_t>(sample_number())};
+    }
     std::exception_ptr problem;
     try {
         make_room();
@@ -230,7 +235,7 @@ SampleOutcome Trainer::measure(const Source& source, bool is_learnt) {
     } catch (...) {
         problem = std::current_exception();
     }
-    const Execution::Result result = plan_.forward(inputs, prediction_columns_, problem);
+    const Execution::Result result = plan_.forward(inputs, prediction_columns_, draw, problem);
     if (!problem && source.is_bound) {
         try {
             give_predictions();

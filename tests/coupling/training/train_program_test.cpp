@@ -66,7 +66,8 @@ TEST_F(TrainProgram, EveryFamilyLearnsFromNewWeights) {
                        c.network + "\n";
         recipe.data = "";
         recipe.training =
-            "epochs = 40\nbatch = 2\nlearning_rate = 5e-3\nschedule = 'one_cycle'\nseed = 1\n";
+            "epochs = 40\nbatch = 2\nlearning_rate = 5e-3\nschedule = 'one_cycle'\nseed = 1\n"
+            "dropout = 'off'\n";
         recipe.options = "threads = 1\n";
         recipe.folder = c.family;
         train(0, recipe);
