@@ -13,6 +13,7 @@
 #include "coupling/tool/evaluate_figures.hpp"
 #include "coupling/training/dataset_trial.hpp"
 #include "coupling/training/evaluation.hpp"
+#include "coupling/training/weights.hpp"
 
 namespace surrogate::tool {
 
@@ -328,8 +329,12 @@ void evaluate(const Job& job, const EvaluateArguments& arguments) {
     job.agree([&] {
         data.emplace(config);
         channels = channels_of(model, *data);
+        check_ports(model, channels, *data);
+        if (channels.is_pooled() && !(arguments.plot.empty() && arguments.worst.empty()))
+            fail("--plot and --worst show fields, and the model predicts numbers per sample");
         if (!arguments.plot.empty()) require_figure(*data);
     });
+    check_weights(job, *data, channels, data->training());
     if (channels.labels)
         return evaluate_classes(job, context, model, arguments, *data, channels, options);
     FieldEvaluation evaluation(job, context, model, *data, channels, options);

@@ -22,6 +22,8 @@ namespace {
 using nlohmann::json;
 
 json card_field(const Channel& channel, const ChannelStatistics& found, bool is_normalized) {
+    if (channel.is_integer)
+        return {{"name", channel.name}, {"unit", channel.unit}, {"mean", 0.0}, {"std", 1.0}};
     json field = {{"name", channel.name},
                   {"unit", channel.unit},
                   {"mean", is_normalized ? found.mean : 0.0},
@@ -82,6 +84,7 @@ void adapt(json* fields, const std::vector<Channel>& channels,
            const std::vector<ChannelStatistics>& found, bool is_renewed,
            std::vector<std::string>* warnings) {
     for (size_t i = 0; i < channels.size(); ++i) {
+        if (channels[i].is_integer) continue;
         if (is_renewed)
             renew(&fields->at(i), found[i]);
         else
@@ -179,6 +182,44 @@ ModelChannels channels_of(const TrainConfig& config, const TrainData& data) {
         channels.outputs.push_back(channels.labels ? Channel{name, "", "", -1}
                                                    : data.channel(name, false));
     return channels;
+}
+
+void check_ports(const Model& model, const ModelChannels& channels, const TrainData& data) {
+    const std::string set = " in data set '" + data.file(0).path() + "'";
+    const auto check_input = [&](const Channel& channel, bool takes_integers) {
+        if (channel.is_integer == takes_integers) return;
+        const std::string name = "'" + one_line(channel.stored, 60) + "'";
+        if (takes_integers)
+            fail("input '" + one_line(channel.name, 60) + "' of the network is an integer, and " +
+                 name + set + " holds real numbers");
+        fail("input '" + one_line(channel.name, 60) + "' of the network is a real number, and " +
+             name + set + " holds integers\n" + data.file(0).why_no_field(channel.stored));
+    };
+    const auto check_target = [&](const Channel& channel, int32_t location) {
+        const std::string name = "'" + one_line(channel.stored, 60) + "'" + set;
+        if (location == SURROGATE_ON_NODES)
+            fail(
+                "the network has a row for each node of its tree, expected rows of points or "
+                "clouds for training; change its read-out");
+        if (location == SURROGATE_ON_CLOUDS && !channel.is_per_sample)
+            fail(
+                "the network has one row per cloud, expected one number per sample, over "
+                "'sample'; " +
+                name + " has one per point");
+        if (location != SURROGATE_ON_CLOUDS && channel.is_per_sample)
+            fail("the network has one row per point; " + name + " has one number per sample\n" +
+                 data.file(0).why_no_field(channel.stored));
+    };
+    size_t in = 0, out = 0;
+    for (const auto& port : model.ports()) {
+        for (int64_t c = 0; c < port.n_channel; ++c) {
+            if (port.is_output == 0)
+                check_input(channels.inputs.at(in++), port.kind == SURROGATE_INTEGER);
+            else
+                check_target(channels.labels ? *channels.labels : channels.outputs.at(out++),
+                             port.location);
+        }
+    }
 }
 
 std::string date_text() {

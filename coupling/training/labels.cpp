@@ -13,13 +13,27 @@ namespace {
 
 constexpr int64_t part_points = int64_t{1} << 18;  // read at a time: 2 MB
 
+/// Calls check(pair) for the pairs of this rank. Collective.
+template <class Check>
+void check_each(const Job& job, const std::vector<Pair>& pairs, const Check& check) {
+    job.agree([&] {
+        const auto size = static_cast<size_t>(job.size());
+        for (size_t i = static_cast<size_t>(job.rank()); i < pairs.size(); i += size)
+            check(pairs[i]);
+    });
+}
+
+std::string label_text(const TrainData& data, const ModelChannels& channels, const Pair& pair) {
+    return "'" + one_line(channels.labels->stored, 60) + "' of sample " +
+           std::to_string(pair.target.sample) + " of '" + data.file(pair.file).path() + "'";
+}
+
 void check_sample(const TrainData& data, const ModelChannels& channels, const Pair& pair) {
     const dataset::ReadFile& file = data.file(pair.file);
     const std::string& name = channels.labels->stored;
     const auto n_class = std::ssize(class_names(channels));
     const int64_t n_point = file.n_point(pair.target.sample);
-    const std::string where = "'" + one_line(name, 60) + "' of sample " +
-                              std::to_string(pair.target.sample) + " of '" + file.path() + "'";
+    const std::string where = label_text(data, channels, pair);
     bool has_class = false;
     for (int64_t first = 0; first < n_point; first += part_points) {
         const PointRange range{first, std::min(part_points, n_point - first)};
@@ -39,9 +53,34 @@ void check_sample(const TrainData& data, const ModelChannels& channels, const Pa
              "sample out");
 }
 
+void check_particles_of(const TrainData& data, const ModelChannels& channels, const Pair& pair) {
+    const dataset::ReadFile& file = data.file(pair.file);
+    const int64_t n_point = file.n_point(pair.target.sample);
+    const std::string where = label_text(data, channels, pair);
+    std::vector<int64_t> ids =
+        read_labels(file, channels.labels->stored, pair.target, {}, {0, n_point});
+    const std::vector<double> weights = read_weights(file, pair.target, {}, {0, n_point});
+    for (size_t i = 0; i < ids.size(); ++i) {
+        if (ids[i] < 0 && ids[i] != ignored_label)
+            fail(where + " has the id " + std::to_string(ids[i]) + " at point " +
+                 std::to_string(i) + ", expected 0 or more, or -100 for a point of no particle");
+        if (weights.empty() || weights[i] == 1) continue;
+        if (weights[i] != 0)
+            fail(where + ": the weight of point " + std::to_string(i) + " is " +
+                 number(weights[i]) + ", expected 0 or 1 with loss 'infonce'");
+        ids[i] = ignored_label;
+    }
+    std::erase(ids, ignored_label);
+    std::sort(ids.begin(), ids.end());
+    if (std::adjacent_find(ids.begin(), ids.end()) == ids.end())
+        fail(where +
+             " has no particle with two points of weight 1, and its loss is undefined; "
+             "leave the sample out");
+}
+
 }  // namespace
 
-bool uses_labels(const std::string& loss) {
+bool uses_classes(const std::string& loss) {
     return loss == "cross_entropy" || loss == "focal";
 }
 
@@ -72,11 +111,12 @@ std::vector<double> class_weights(const TrainConfig& config, const ModelChannels
 void check_labels(const Job& job, const TrainData& data, const ModelChannels& channels,
                   const std::vector<Pair>& pairs) {
     if (!channels.labels) return;
-    job.agree([&] {
-        const auto size = static_cast<size_t>(job.size());
-        for (size_t i = static_cast<size_t>(job.rank()); i < pairs.size(); i += size)
-            check_sample(data, channels, pairs[i]);
-    });
+    check_each(job, pairs, [&](const Pair& pair) { check_sample(data, channels, pair); });
+}
+
+void check_particles(const Job& job, const TrainData& data, const ModelChannels& channels,
+                     const std::vector<Pair>& pairs) {
+    check_each(job, pairs, [&](const Pair& pair) { check_particles_of(data, channels, pair); });
 }
 
 }  // namespace surrogate::tool

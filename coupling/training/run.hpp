@@ -38,6 +38,9 @@ struct TrainParts {
 /// Returns the name of the loss of a training; the default if the key is missing.
 std::string loss_of(const TrainConfig& config);
 
+/// Returns true if the loss has errors of outputs: the channels of an embedding have none.
+bool has_errors(const TrainConfig& config);
+
 /// Returns a text such as "sample 3 time 2 of 'data.h5'" for messages.
 std::string state_text(const TrainData& data, const dataset::State& state, size_t file);
 

@@ -17,11 +17,11 @@ void Plan::require_trainable() const {
                     "the model's card names no input or output fields; targets are bound by name");
     }
     for (const Slot& slot : output_slots_) {
-        if (slot.place == PortPlace::input_points || slot.place == PortPlace::output_points)
-            continue;
-        throw Error(
-            Status::not_supported,
-            "output '" + slot.name + "' has no values at points, and losses are sums over points");
+        if (slot.place != PortPlace::nodes) continue;
+        throw Error(Status::not_supported,
+                    "output '" + slot.name +
+                        "' has a row for each node that the network makes of the points, expected "
+                        "rows of points or clouds for a loss");
     }
 }
 

@@ -134,23 +134,28 @@ void Trainer::take_gradients() {
         if (bad.column >= 0) {
             throw Error(Status::not_finite, "gradient with respect to output '" + field.name +
                                                 "' is not finite at " +
-                                                plan_.output()->point_text(bad.point));
+                                                plan_.output_row_text(bad.point));
         }
         for (int64_t i = 0; i < n_point(); ++i) to[i] *= field.std;
     }
 }
 
-/// Reads the labels of the points, as integers or, from the reservoir, as real numbers. Throws
-/// invalid_argument for a label that is not a class.
-void Trainer::take_labels(const Column& from, NumberKind kind) {
+/// Reads the labels of the points. Throws invalid_argument for a label that is not a class, or not
+/// the id of a particle.
+void Trainer::take_labels(const Column& from) {
     constexpr int64_t ignored = -100;  // of PyTorch's cross_entropy
     for (int64_t i = 0; i < n_point(); ++i) {
-        const int64_t label = kind == NumberKind::integer ? load_integer(from, i)
-                                                          : static_cast<int64_t>(load(from, i));
+        const int64_t label = load_integer(from, i);
         labels_[i] = label;
-        if (label == ignored || (label >= 0 && label < n_class())) continue;
+        if (label == ignored || (label >= 0 && (pair_loss_ || label < n_class()))) continue;
+        if (pair_loss_) {
+            throw Error(Status::invalid_argument,
+                        "label " + std::to_string(label) + " at " + plan_.output()->point_text(i) +
+                            " is not the id of a particle, expected 0 or more, or -100 for a point "
+                            "of no particle");
+        }
         throw Error(Status::invalid_argument,
-                    "label " + std::to_string(label) + " at " + plan_.output()->point_text(i) +
+                    "label " + std::to_string(label) + " at " + plan_.output_row_text(i) +
                         " is not a class, expected 0 to " + std::to_string(n_class() - 1) +
                         ", or -100 for a point to ignore");
     }
@@ -158,8 +163,7 @@ void Trainer::take_labels(const Column& from, NumberKind kind) {
 
 void Trainer::take_targets(const Source& source) {
     const std::span<const Column> targets = source.targets;
-    if (has_labels())
-        return take_labels(targets[0], source.is_bound ? NumberKind::integer : NumberKind::real);
+    if (has_labels()) return take_labels(targets[0]);
     for (size_t o = 0; o < n_output(); ++o) {
         double* const to = target_.data() + static_cast<int64_t>(o) * n_point();
         const BadValue bad =
@@ -167,7 +171,7 @@ void Trainer::take_targets(const Source& source) {
         if (bad.column < 0) continue;
         throw Error(Status::not_finite, "target of output '" + model_->card().outputs[o].name +
                                             "' is not finite at " +
-                                            plan_.output()->point_text(bad.point));
+                                            plan_.output_row_text(bad.point));
     }
 }
 
@@ -183,6 +187,13 @@ void Trainer::give_predictions() const {
 Sample Trainer::sample() const {
     return {prediction_.data(), target_.data(), has_weights_ ? weights_.data() : nullptr, n_point(),
             has_labels() ? labels_.data() : nullptr};
+}
+
+/// Returns the rows that count on this rank: every rank has the rows of clouds, rank 0 counts them.
+Sample Trainer::counted_sample() const {
+    Sample counted = sample();
+    if (plan_.has_pooled_outputs() && comm().rank() > 0) counted.n_point = 0;
+    return counted;
 }
 
 /// Counts the samples of a training over all groups: samples of one place in a batch have the same
@@ -214,6 +225,9 @@ SampleOutcome Trainer::measure(const Source& source, bool is_learnt) {
         } else {
             if (source.is_bound) require_targets();
             take_targets(source);
+            if (pair_loss_)
+                pair_loss_->prepare(sample(),
+                                    is_learnt ? std::optional(sample_number()) : std::nullopt);
         }
         losses_.reserve(losses_.size() + 1);
         validation_.reserve(validation_.size() + 1);
@@ -244,7 +258,7 @@ SampleOutcome Trainer::measure(const Source& source, bool is_learnt) {
 /// Collective over the group, without agreement. own: outcome of this rank.
 SampleOutcome Trainer::find_outcome(SampleOutcome own) {
     if (recipe_.loss != LossKind::custom)
-        return loss_->measure(comm(), sample(), plan_.output()->n_global(), own);
+        return loss_->measure(comm(), counted_sample(), plan_.n_output_global(), own);
     double worst[] = {static_cast<double>(own)};
     comm().all_reduce_max(std::span(worst));
     return static_cast<SampleOutcome>(static_cast<int>(worst[0]));
