@@ -257,6 +257,7 @@ TEST_F(SequenceOnRanks, IsLearntWhereEachTokenHasARow) {
 struct PooledSequence {
     ModelParts<float> parts{SURROGATE_TEST_DATA "/flare/sequence_cls_abs.safetensors"};
     PooledSequence() {
+        for (const char* key : {"emb_drop", "attn_drop"}) parts.card["network"][key] = 0;
         parts.card["inputs"] = {{{"name", "word"}, {"unit", ""}, {"mean", 0}, {"std", 1}},
                                 {{"name", "shown"}, {"unit", ""}, {"mean", 0}, {"std", 1}}};
         for (const char* name : {"a", "b", "c"})
