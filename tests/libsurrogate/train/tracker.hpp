@@ -62,7 +62,10 @@ struct Tracker {
         return options;
     }
     static TrainerOptions training(Settings settings) {
-        settings.insert({{"loss", "infonce"}, {"learning_rate", "3e-3"}, {"weight_decay", "0"}});
+        settings.insert({{"loss", "infonce"},
+                         {"learning_rate", "3e-3"},
+                         {"weight_decay", "0"},
+                         {"dropout", "off"}});  // a network of this size cannot spare values
         return training_of(settings);
     }
     /// Fills the arrays with an event.
