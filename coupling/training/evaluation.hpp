@@ -75,6 +75,8 @@ public:
     const SampleDomain& domain() const { return domain_; }
     /// Returns the predictions of the last run at this rank's points, by output.
     const std::vector<std::vector<double>>& predictions() const { return predictions_; }
+    /// Returns the points of a pair on rank 0, (n_point, n_axis); empty on the sphere.
+    std::vector<double> gather_points(const Pair& pair) const;
 
 private:
     void read(const Pair& pair);
@@ -127,44 +129,5 @@ private:
     std::vector<SampleErrors> samples_;
     std::vector<double> rows_;  ///< (n_output, n_lat, 2): sums of |e| and e^2 on this rank
 };
-
-/// Compares classes with their labels: the class of a point is the output with the largest logit.
-/// Ignored points do not count. Collective as ModelRuns.
-class ClassEvaluation {
-public:
-    ClassEvaluation(const Job& job, const Context& context, const Model& model,
-                    const TrainData& data, const ModelChannels& channels, const Options& options);
-
-    /// Evaluates all samples. Throws Failure for labels that are not classes.
-    void run();
-
-    /// Returns the number of points of class `label` that are predicted as class `predicted`.
-    int64_t count(size_t label, size_t predicted) const {
-        return static_cast<int64_t>(counts_[label * n_class() + predicted]);
-    }
-    size_t n_class() const { return channels_.outputs.size(); }
-    /// Returns the mean of -log p of the labels over all points that count; NaN without points.
-    double cross_entropy() const { return loss_ / n_point(); }
-    /// Returns the fraction of correct points; NaN without points.
-    double accuracy() const;
-    const std::vector<OutsideCount>& outside() const { return runs_.outside(); }
-
-private:
-    double n_point() const;
-
-    const Job& job_;
-    const Context& context_;
-    const TrainData& data_;
-    const ModelChannels& channels_;
-    ModelRuns runs_;
-    std::vector<double> counts_;  ///< (n_class, n_class), by label and predicted class
-    double loss_ = 0;
-};
-
-/// Scores of one class, from the counts of a ClassEvaluation; NaN where nothing is divided.
-struct ClassScores {
-    double precision, recall, f1, iou;
-};
-ClassScores scores_of(const ClassEvaluation& evaluation, size_t label);
 
 }  // namespace surrogate::tool

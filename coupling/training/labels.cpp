@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "coupling/training/labels.hpp"
 
+#include <surrogate/surrogate_train.h>
+
 #include <algorithm>
 
+#include "coupling/job/classes.hpp"
 #include "coupling/job/output.hpp"
 #include "coupling/job/text.hpp"
 #include "coupling/training/sample.hpp"
@@ -13,29 +16,25 @@ namespace {
 
 constexpr int64_t part_points = int64_t{1} << 18;  // read at a time: 2 MB
 
+std::string place_of(const TrainData& data, const ModelChannels& channels, const Pair& pair) {
+    return "'" + one_line(channels.labels->stored, 60) + "' of " +
+           sample_text(data, pair.file, pair.target);
+}
+
 void check_sample(const TrainData& data, const ModelChannels& channels, const Pair& pair) {
     const dataset::ReadFile& file = data.file(pair.file);
-    const std::string& name = channels.labels->stored;
-    const auto n_class = std::ssize(channels.outputs);
     const int64_t n_point = file.n_point(pair.target.sample);
-    const std::string where = "'" + one_line(name, 60) + "' of sample " +
-                              std::to_string(pair.target.sample) + " of '" + file.path() + "'";
     bool has_class = false;
     for (int64_t first = 0; first < n_point; first += part_points) {
         const PointRange range{first, std::min(part_points, n_point - first)};
-        const auto labels = read_labels(file, name, pair.target, {}, range);
-        for (size_t i = 0; i < labels.size(); ++i) {
-            if (labels[i] == ignored_label) continue;
-            has_class = true;
-            if (labels[i] >= 0 && labels[i] < n_class) continue;
-            fail(where + " has the label " + std::to_string(labels[i]) + " at point " +
-                 std::to_string(first + static_cast<int64_t>(i)) + ", expected 0 to " +
-                 std::to_string(n_class - 1) + " for the " + std::to_string(n_class) +
-                 " outputs, or -100 for a point to ignore");
-        }
+        const auto labels = read_labels(file, channels.labels->stored, pair.target, {}, range);
+        check_labels(data, channels, pair, labels, first);
+        has_class = has_class || std::any_of(labels.begin(), labels.end(), [](int64_t label) {
+                        return label != SURROGATE_IGNORED_LABEL;
+                    });
     }
     if (!has_class)
-        fail(where +
+        fail(place_of(data, channels, pair) +
              " ignores all points (label -100), and its loss is undefined; leave the "
              "sample out");
 }
@@ -56,6 +55,19 @@ std::vector<double> class_weights(const TrainConfig& config, const ModelChannels
         weights[static_cast<size_t>(found - names.begin())] = weight;
     }
     return weights;
+}
+
+void check_labels(const TrainData& data, const ModelChannels& channels, const Pair& pair,
+                  const std::vector<int64_t>& labels, int64_t first) {
+    const auto n_class = static_cast<int64_t>(n_class_of(channels.outputs.size()));
+    for (size_t i = 0; i < labels.size(); ++i) {
+        if (labels[i] == SURROGATE_IGNORED_LABEL || (labels[i] >= 0 && labels[i] < n_class))
+            continue;
+        fail(place_of(data, channels, pair) + " has the label " + std::to_string(labels[i]) +
+             " at point " + std::to_string(first + static_cast<int64_t>(i)) + ", expected 0 to " +
+             std::to_string(n_class - 1) + " for the " + std::to_string(n_class) +
+             " classes, or -100 for a point to ignore");
+    }
 }
 
 void check_labels(const Job& job, const TrainData& data, const ModelChannels& channels,

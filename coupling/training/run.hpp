@@ -38,9 +38,6 @@ struct TrainParts {
 /// Returns the name of the loss of a training; the default if the key is missing.
 std::string loss_of(const TrainConfig& config);
 
-/// Returns a text such as "sample 3 time 2 of 'data.h5'" for messages.
-std::string state_text(const TrainData& data, const dataset::State& state, size_t file);
-
 /// Runs epochs and validations and writes checkpoints. All functions are collective over the job;
 /// errors are Failure or Error, on all ranks.
 class TrainRun {

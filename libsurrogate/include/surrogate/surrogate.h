@@ -376,8 +376,9 @@ SURROGATE_API surrogate_status surrogate_model_create(surrogate_context* context
  * Errors: IO; INVALID_ARGUMENT (NULL); NOT_SUPPORTED (a network without weights). Since 0.1 */
 SURROGATE_API surrogate_status surrogate_model_save(const surrogate_model* model, const char* path);
 
-/* Roles of a field of the card. */
-enum { SURROGATE_FIELD = 0, SURROGATE_COORDINATE = 1 };
+/* Roles of a field of the card. SURROGATE_CLASS (since 0.2) is the role of all outputs or of none:
+ * they are logits of classes; a single output is the logit of the second of two classes. */
+enum { SURROGATE_FIELD = 0, SURROGATE_COORDINATE = 1, SURROGATE_CLASS = 2 };
 
 /* One input or output field of the model's card. A network input is (value - mean) / std; a
  * prediction is value * std + mean. min and max bound the training data (-inf, inf if the card does
@@ -385,7 +386,7 @@ enum { SURROGATE_FIELD = 0, SURROGATE_COORDINATE = 1 };
 typedef struct surrogate_field_info {
     const char* name;
     const char* unit; /* "" if the card does not say */
-    int32_t role;     /* SURROGATE_COORDINATE: taken from the domain, not bound */
+    int32_t role;     /* SURROGATE_COORDINATE: taken from the domain, not bound; SURROGATE_CLASS */
     int32_t axis;     /* of a coordinate: 0 .. 7; -1 for fields */
     double mean, std, min, max;
 } surrogate_field_info;

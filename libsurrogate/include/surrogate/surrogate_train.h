@@ -157,10 +157,13 @@ SURROGATE_API surrogate_status surrogate_trainer_bind_target_block(surrogate_tra
                                                                    const char* unit,
                                                                    const surrogate_block* block);
 
+/* Label of a point that losses and errors ignore, as in PyTorch. Since 0.2 */
+enum { SURROGATE_IGNORED_LABEL = -100 };
+
 /* Binds the classes of the points, the target of loss=cross_entropy: class c is output c of the
  * card, whose mean is 0 and std is 1. Local. Every step reads the array until it is bound again.
- *   labels  [n_local, 1] of the output domain, int32 or int64: 0 .. n_output - 1, or -100 for a
- *           point to ignore
+ *   labels  [n_local, 1] of the output domain, int32 or int64: 0 .. n_output - 1, or
+ *           SURROGATE_IGNORED_LABEL for a point to ignore
  * Errors: INVALID_ARGUMENT (another loss), SHAPE. Labels that are not classes are errors of the
  * step. Since 0.2 */
 SURROGATE_API surrogate_status surrogate_trainer_bind_labels(surrogate_trainer* trainer,

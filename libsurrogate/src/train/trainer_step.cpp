@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a trainer does with samples: forward, loss, back; and the steps.
+#include <surrogate/surrogate_train.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -143,7 +145,7 @@ void Trainer::take_gradients() {
 /// Reads the labels of the points, as integers or, from the reservoir, as real numbers. Throws
 /// invalid_argument for a label that is not a class.
 void Trainer::take_labels(const Column& from, NumberKind kind) {
-    constexpr int64_t ignored = -100;  // of PyTorch's cross_entropy
+    constexpr int64_t ignored = SURROGATE_IGNORED_LABEL;
     const auto n_class = static_cast<int64_t>(n_output());
     for (int64_t i = 0; i < n_point(); ++i) {
         const int64_t label = kind == NumberKind::integer ? load_integer(from, i)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -70,10 +71,10 @@ struct LatticeSet {
     }
 };
 
-/// Points of n x n cells in three classes, by the sum of a wave and x. Point 0 of each sample is
-/// ignored.
+/// Points of n x n cells in classes, by the sum of a wave and x. Point 0 of each sample is ignored.
 struct ClassSet {
     int64_t n_sample = 16, n = 8, seed = 0;
+    int64_t n_class = 3;
     int64_t bad_sample = -1, bad_label = 0;  ///< label of point 5 of this sample
     int64_t ignored_sample = -1;             ///< whose points are all ignored
 
@@ -86,8 +87,10 @@ struct ClassSet {
         if ((i == 0 && j == 0) || sample == ignored_sample) return -100;
         if (sample == bad_sample && i * n + j == 5) return bad_label;
         const double sum = height(sample, i, j) + static_cast<double>(i) / static_cast<double>(n);
-        return sum < 0.5 ? 0 : sum < 1.2 ? 1 : 2;
+        return std::min<int64_t>(sum < 0.5 ? 0 : sum < 1.2 ? 1 : 2, n_class - 1);
     }
+    /// Particles of four points, and of the last point alone; 0 for the first points.
+    int64_t particle(int64_t i, int64_t j) const { return (i * n + j + 1) / 4; }
 
     void write(const std::string& path) const {
         const Context context;
@@ -99,21 +102,23 @@ struct ClassSet {
         set.add("y", {"y"}, "m", nullptr, SURROGATE_FLOAT64, "Y");
         set.add("height", {"sample", "x", "y"}, "m");
         set.add("kind", {"sample", "x", "y"}, nullptr, nullptr, SURROGATE_INT64);
+        set.add("particle", {"sample", "x", "y"}, nullptr, nullptr, SURROGATE_INT64);
         set.begin();
         std::vector<double> axis, heights;
-        std::vector<int64_t> labels;
+        std::vector<int64_t> labels, particles;
         for (int64_t i = 0; i < n; ++i) axis.push_back(static_cast<double>(i));
         for (int64_t s = 0; s < n_sample; ++s)
             for (int64_t i = 0; i < n; ++i)
                 for (int64_t j = 0; j < n; ++j) {
                     heights.push_back(height(s, i, j));
                     labels.push_back(label(s, i, j));
+                    particles.push_back(particle(i, j));
                 }
         set.put("x", 0, column(axis.data(), n));
         set.put("y", 0, column(axis.data(), n));
         set.put("height", 0, column(heights.data(), std::ssize(heights)));
-        surrogate_array integers = column(labels.data(), std::ssize(labels));
-        set.put("kind", 0, integers);
+        set.put("kind", 0, column(labels.data(), std::ssize(labels)));
+        set.put("particle", 0, column(particles.data(), std::ssize(particles)));
         set.finish();
     }
 };

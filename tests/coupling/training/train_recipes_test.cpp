@@ -122,6 +122,8 @@ TEST_F(TrainProgram, ClassesOfPointsAreLearned) {
         EXPECT_LT(column_of("out", "error of " + name).back(), 0.15) << name;
     const json outputs = card(file("out/best.safetensors")).at("outputs");
     EXPECT_EQ(outputs.at(0).at("name"), "low");
+    EXPECT_EQ(outputs.at(0).at("role"), "class");
+    EXPECT_EQ(outputs.at(0).at("unit"), "1");
     EXPECT_EQ(outputs.at(0).at("std"), 1.0);
     EXPECT_FALSE(outputs.at(0).contains("max"));
     const Outcome check = surrogate("check " + file("out/best.safetensors"));
@@ -140,6 +142,11 @@ TEST_F(TrainProgram, ClassesOfPointsAreLearned) {
     further.folder = "further";
     train(0, further);
     EXPECT_LT(column_of("further", "loss").back(), 0.6);
+    EXPECT_EQ(card(file("further/last.safetensors")).at("outputs"), outputs);
+    further.data = "";
+    further.training = "epochs = 1\n";
+    further.folder = "fields";
+    expect_told(train(2, further), "the outputs of the model are classes");
 #ifdef SURROGATE_MPIRUN
     Recipe spread = classifier();
     spread.folder = "spread";

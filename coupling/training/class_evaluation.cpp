@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "coupling/training/class_evaluation.hpp"
+
+#include <algorithm>
+
+#include "coupling/job/output.hpp"
+#include "coupling/training/labels.hpp"
+
+namespace surrogate::tool {
+
+ClassEvaluation::ClassEvaluation(const Job& job, const Context& context, const Model& model,
+                                 const TrainData& data, const ModelChannels& channels,
+                                 const Options& options, const std::vector<int64_t>& top_k)
+    : job_(job),
+      data_(data),
+      channels_(channels),
+      runs_(job, context, model, data, channels, options),
+      scores_(channels.outputs.size(), top_k) {}
+
+ClassSample ClassEvaluation::evaluate(const Pair& pair) {
+    std::vector<int64_t> labels;
+    runs_.evaluate(pair, [&] {
+        labels = read_labels(data_.file(pair.file), channels_.labels->stored, pair.target, {},
+                             runs_.domain().range());
+        check_labels(data_, channels_, pair, labels, runs_.domain().range().first);
+    });
+    ClassSample sample{job_.gather(labels), job_.gather(runs_.domain().weights()), {}};
+    for (const std::vector<double>& logits : runs_.predictions())
+        sample.logits.push_back(job_.gather(logits));
+    return sample;
+}
+
+void ClassEvaluation::run() {
+    for (const Pair& pair : data_.training()) {
+        ClassSample sample = evaluate(pair);
+        runs_.count_outside();
+        job_.agree([&] {
+            if (!job_.is_root() || scores_.add(std::move(sample))) return;
+            fail("'" + one_line(channels_.labels->stored, 60) + "' of " +
+                 sample_text(data_, pair.file, pair.target) +
+                 " has no labeled point with a weight above 0; leave the sample out");
+        });
+    }
+    runs_.finish_counts();
+    const auto& accuracy = scores_.accuracy_of_samples();
+    const auto worst = std::min_element(accuracy.begin(), accuracy.end());
+    worst_ = static_cast<size_t>(job_.max(int64_t{worst - accuracy.begin()}));
+}
+
+GatheredClasses ClassEvaluation::gather(size_t index) {
+    const Pair& pair = data_.training()[index];
+    ClassSample sample = evaluate(pair);
+    return {runs_.gather_points(pair), std::move(sample)};
+}
+
+}  // namespace surrogate::tool
