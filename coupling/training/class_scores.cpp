@@ -67,8 +67,9 @@ bool ClassScores::add(ClassSample sample) {
 /// Adds the points to all sums, and replaces the logits of several outputs by probabilities.
 void ClassScores::add_points(ClassSample& sample, double weight) {
     std::vector<double> logits(n_class_), probabilities(n_class_);
+    std::vector<double> weights(fractions_.size()), ranks(n_class_);
+    double loss = 0;
     const size_t first = n_class_ - n_output_;  // of one output, class 0 has the logit 0
-    double correct = 0;
     for (size_t i = 0; i < sample.labels.size(); ++i) {
         if (sample.labels[i] == SURROGATE_IGNORED_LABEL) continue;
         const auto label = static_cast<size_t>(sample.labels[i]);
@@ -76,15 +77,16 @@ void ClassScores::add_points(ClassSample& sample, double weight) {
         const size_t predicted = classify(logits, probabilities);
         if (n_output_ > 1)
             for (size_t c = 0; c < n_output_; ++c) sample.logits[c][i] = probabilities[c];
-        const double part = weight_of(sample, i) / weight;
+        const double w = weight_of(sample, i);
         counts_[label * n_class_ + predicted] += 1;
-        fractions_[label * n_class_ + predicted] += part;
-        ranks_[rank_of(logits, label)] += part;
-        correct += label == predicted ? part : 0;
-        const double loss = logits[predicted] - logits[label] - std::log(probabilities[predicted]);
-        cross_entropy_ += part * loss;
+        weights[label * n_class_ + predicted] += w;
+        ranks[rank_of(logits, label)] += w;
+        loss += w * (logits[predicted] - logits[label] - std::log(probabilities[predicted]));
     }
-    accuracies_.push_back(correct);
+    for (size_t k = 0; k < weights.size(); ++k) fractions_[k] += weights[k] / weight;
+    for (size_t k = 0; k < ranks.size(); ++k) ranks_[k] += ranks[k] / weight;
+    cross_entropy_ += loss / weight;
+    accuracies_.push_back(ranks[0] / weight);
 }
 
 /// Adds average precision and ROC AUC of each class.
@@ -106,9 +108,7 @@ void ClassScores::add_curves(ClassSample& sample) {
 }
 
 double ClassScores::accuracy() const {
-    double correct = 0;
-    for (size_t c = 0; c < n_class_; ++c) correct += fraction(c, c);
-    return correct;
+    return ranks_[0] / n_sample();
 }
 
 double ClassScores::iou() const {

@@ -101,7 +101,7 @@ TEST_F(PredictClasses, AreTheMostProbableOnesWithTheirProbabilities) {
         EXPECT_GT(count[0] * count[1] + count[1] * count[2] + count[0] * count[2], 0)
             << "one class";
         for (const auto& array : vtk::MeshFile(at(out), 0, 1).arrays(SURROGATE_POINT))
-            if (array.name == "class") EXPECT_EQ(array.type, "Int32");
+            EXPECT_EQ(array.type == "Int32", array.name == "class") << array.name;
         if (!job().is_root() || mesh != "serial.vtu") continue;
         expect_words(text, {"points of each class: sea " + std::to_string(count[0]) + ", land " +
                             std::to_string(count[1]) + ", ice " + std::to_string(count[2])});
