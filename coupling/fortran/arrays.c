@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
-* Conversion of views to arguments of the C interface. */
+ * Conversion of views to arguments of the C interface. */
 #include "arrays.h"
 
 #include <string.h>

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <nlohmann/json.hpp>
 
 namespace surrogate::tool {
 
@@ -13,6 +14,17 @@ bool are_classes(const std::vector<surrogate_field_info>& outputs) {
 std::vector<std::string> class_names(const std::vector<std::string>& outputs) {
     if (outputs.size() > 1) return outputs;
     return {"not " + outputs.front(), outputs.front()};
+}
+
+bool returns_probability(const Model& model) {
+    const auto card = nlohmann::json::parse(model.describe()).at("card");
+    return card.at("family") == "hept" && card.at("network").value("task", "") == "pileup";
+}
+
+void make_logits(std::vector<double>* probabilities) {
+    constexpr double least = 3.720075976020836e-44;  // exp(-100), as in the losses
+    for (double& p : *probabilities)
+        p = std::log(std::max(p, least)) - std::log(std::max(1 - p, least));
 }
 
 size_t classify(std::span<const double> logits, std::span<double> probabilities) {

@@ -22,6 +22,13 @@ inline size_t n_class_of(size_t n_output) {
 /// Returns the names of the classes: the names of the outputs, or "not NAME" and "NAME" of one.
 std::vector<std::string> class_names(const std::vector<std::string>& outputs);
 
+/// Returns true if the single output of a classifier is the probability of class 1 instead of its
+/// logit: HEPT with the task pileup ends with a sigmoid.
+bool returns_probability(const Model& model);
+
+/// Replaces probabilities by their logits, which are at most 100 in absolute value.
+void make_logits(std::vector<double>* probabilities);
+
 /// Returns the most probable class of a point, the first of equal ones.
 ///   logits         one per output
 ///   probabilities  one per class: softmax(logits), or 1 - p and p = 1 / (1 + exp(-logit))

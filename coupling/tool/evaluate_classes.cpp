@@ -15,6 +15,7 @@
 #include "coupling/tool/evaluate_figures.hpp"
 #include "coupling/tool/evaluate_report.hpp"
 #include "coupling/training/class_evaluation.hpp"
+#include "coupling/training/labels.hpp"
 
 namespace surrogate::tool {
 
@@ -202,9 +203,7 @@ void write_worst(const Job& job, const EvaluateArguments& arguments, const Train
 void evaluate_classes(const Job& job, const Context& context, const Model& model,
                       const EvaluateArguments& arguments, const TrainData& data,
                       const ModelChannels& channels, const Options& options) {
-    std::vector<std::string> names;
-    for (const Channel& output : channels.outputs) names.push_back(output.name);
-    names = class_names(names);
+    const std::vector<std::string> names = class_names(channels);
     const std::vector<int64_t> top_k = top_k_of(arguments, names.size());
     ClassEvaluation evaluation(job, context, model, data, channels, options, top_k);
     evaluation.run();

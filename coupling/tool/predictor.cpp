@@ -75,6 +75,7 @@ Predictor::Result Predictor::run(const std::string& mesh, const Target& target,
     check_ranges(job_, arguments_.strict, sample, result.ranges, when);
 
     Prediction evaluated = plan_->run(sample, stage);
+    if (has_class_array() && returns_probability(*model_)) make_logits(&evaluated.at_points[0]);
     result.of_all = std::move(evaluated.of_all);
     std::vector<MeshArray> arrays = arrays_of(sample.plan, evaluated.at_points, &result);
     for (MeshArray& array : arrays) array.values = sample.placement->spread(job_, array.values);

@@ -65,18 +65,22 @@ void check_settings(const TrainConfig& config) {
     }
     for (const Setting& setting : config.options) attempt(options, setting);
     if (!wrong.empty()) throw Failure(Exit::bad_usage, wrong);
-    const bool is_classifier = loss_of(config) == "cross_entropy";
+    const std::string loss = loss_of(config);
+    const bool is_classifier = uses_labels(loss);
     if (is_classifier && config.data.labels.empty())
         throw Failure(Exit::bad_usage,
-                      "loss 'cross_entropy' needs 'labels' in [data], the variable with the class "
-                      "of each point");
+                      "loss '" + loss +
+                          "' needs 'labels' in [data], the variable with the class "
+                          "of each point");
     if (!is_classifier && !config.data.labels.empty())
         throw Failure(Exit::bad_usage,
-                      "'labels' in [data] needs loss = \"cross_entropy\", the loss "
+                      "'labels' in [data] needs loss = \"cross_entropy\" or \"focal\", the loss "
                       "is '" +
-                          loss_of(config) + "'");
+                          loss + "'");
     if (!is_classifier && !config.class_weights.empty())
-        throw Failure(Exit::bad_usage, "'class_weights' needs loss = \"cross_entropy\"");
+        throw Failure(Exit::bad_usage,
+                      "'class_weights' needs loss = \"cross_entropy\" or \"focal\", the loss is '" +
+                          loss + "'");
 }
 
 /// Rejects samples that are listed twice for training, or that are used for training and

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "coupling/job/classes.hpp"
 #include "coupling/job/output.hpp"
 #include "coupling/training/labels.hpp"
 
@@ -15,6 +16,7 @@ ClassEvaluation::ClassEvaluation(const Job& job, const Context& context, const M
       data_(data),
       channels_(channels),
       runs_(job, context, model, data, channels, options),
+      is_probability_(returns_probability(model)),
       scores_(channels.outputs.size(), top_k) {}
 
 ClassSample ClassEvaluation::evaluate(const Pair& pair) {
@@ -27,6 +29,7 @@ ClassSample ClassEvaluation::evaluate(const Pair& pair) {
     ClassSample sample{job_.gather(labels), job_.gather(runs_.domain().weights()), {}};
     for (const std::vector<double>& logits : runs_.predictions())
         sample.logits.push_back(job_.gather(logits));
+    if (is_probability_) make_logits(&sample.logits[0]);
     return sample;
 }
 

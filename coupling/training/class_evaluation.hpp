@@ -44,6 +44,7 @@ private:
     const TrainData& data_;
     const ModelChannels& channels_;
     ModelRuns runs_;
+    bool is_probability_;  ///< the output, instead of a logit
     ClassScores scores_;
     size_t worst_ = 0;
 };

@@ -28,7 +28,9 @@ std::string in_words(const std::string& loss) {
         {"gradient_l2", "relative L2 error, with gradients"},
         {"l1", "absolute error, scaled"},
         {"huber", "Huber loss"},
-        {"cross_entropy", "cross-entropy"}};
+        {"l1_w11", "absolute error and derivatives, scaled"},
+        {"cross_entropy", "cross-entropy"},
+        {"focal", "focal loss"}};
     const auto found = words.find(loss);
     return found == words.end() ? loss : found->second;
 }

@@ -41,8 +41,18 @@ void check_sample(const TrainData& data, const ModelChannels& channels, const Pa
 
 }  // namespace
 
+bool uses_labels(const std::string& loss) {
+    return loss == "cross_entropy" || loss == "focal";
+}
+
+std::vector<std::string> class_names(const ModelChannels& channels) {
+    std::vector<std::string> outputs;
+    for (const Channel& output : channels.outputs) outputs.push_back(output.name);
+    return class_names(outputs);
+}
+
 std::vector<double> class_weights(const TrainConfig& config, const ModelChannels& channels) {
-    std::vector<double> weights(channels.outputs.size(), 1.0);
+    std::vector<double> weights(class_names(channels).size(), 1.0);
     std::vector<std::string> names;
     for (const Channel& output : channels.outputs) names.push_back(output.name);
     for (const auto& [name, weight] : config.class_weights) {
@@ -52,7 +62,8 @@ std::vector<double> class_weights(const TrainConfig& config, const ModelChannels
             fail("'class_weights' has '" + one_line(name, 60) + "', which is not an output" +
                  (near.empty() ? "" : "; did you mean '" + near + "'?"));
         }
-        weights[static_cast<size_t>(found - names.begin())] = weight;
+        const auto output = static_cast<size_t>(found - names.begin());
+        weights[output + weights.size() - names.size()] = weight;
     }
     return weights;
 }
@@ -65,8 +76,7 @@ void check_labels(const TrainData& data, const ModelChannels& channels, const Pa
             continue;
         fail(place_of(data, channels, pair) + " has the label " + std::to_string(labels[i]) +
              " at point " + std::to_string(first + static_cast<int64_t>(i)) + ", expected 0 to " +
-             std::to_string(n_class - 1) + " for the " + std::to_string(n_class) +
-             " classes, or -100 for a point to ignore");
+             std::to_string(n_class - 1) + ", or -100 for a point to ignore");
     }
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "coupling/job/job.hpp"
@@ -10,8 +11,15 @@
 
 namespace surrogate::tool {
 
-/// Returns the weights of the classes in the order of the outputs; 1 for classes that the
-/// configuration does not name. Throws Failure for a name that is not a class.
+/// Returns true if the targets of a loss are labels of classes.
+bool uses_labels(const std::string& loss);
+
+/// Returns the names of the classes of a classifier, which are the names of its outputs. A single
+/// output is the logit of label 1; label 0 is "not NAME".
+std::vector<std::string> class_names(const ModelChannels& channels);
+
+/// Returns the weights of the classes; 1 for classes that the configuration does not name by their
+/// output. Throws Failure for a name that is not an output.
 std::vector<double> class_weights(const TrainConfig& config, const ModelChannels& channels);
 
 /// Throws Failure for a label of a pair that is neither a class nor ignored. `first` is the point

@@ -15,8 +15,8 @@ void check_piece(const surrogate_series& series, const surrogate_piece& piece,
                  const surrogate_piece& first, int32_t rank) {
     const std::string who = "the piece of rank " + std::to_string(rank);
     if (piece.status != SURROGATE_SUCCESS)
-        throw Error(piece.status, who + " was not written (status " + std::to_string(piece.status) +
-                                      "); that rank's surrogate_vtk_error() says why");
+        throw Error(piece.status, who + " was not written (" + surrogate_status_name(piece.status) +
+                                      "); surrogate_vtk_error() on that rank returns the reason");
     if (piece.step != series.n_written - 1)
         throw Error(SURROGATE_INVALID_ARGUMENT, who + " is of step " + std::to_string(piece.step) +
                                                     ", rank 0 wrote step " +

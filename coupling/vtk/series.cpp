@@ -236,19 +236,18 @@ void create(const char* path, int32_t rank, int32_t size, surrogate_series& seri
 void set(surrogate_series& series, const std::string& key, const std::string& value) {
     if (series.n_written > 0)
         throw Error(SURROGATE_INVALID_ARGUMENT, "options are set before the first write");
-    const std::string wrong = "option " + key + " cannot be '" + value + "'; ";
+    const std::string wrong = "invalid value '" + value + "' for option " + key + ", expected ";
     if (key == "compress") {
         const auto compression = compression_of(value);
-        if (!compression)
-            throw Error(SURROGATE_INVALID_ARGUMENT, wrong + "it is lz4, none or zlib");
+        if (!compression) throw Error(SURROGATE_INVALID_ARGUMENT, wrong + "lz4, none or zlib");
         series.compression = *compression;
     } else if (key == "unit_in_name") {
         if (value != "true" && value != "false")
-            throw Error(SURROGATE_INVALID_ARGUMENT, wrong + "it is true or false");
+            throw Error(SURROGATE_INVALID_ARGUMENT, wrong + "true or false");
         series.unit_in_name = value == "true";
     } else if (key == "poles") {
         if (value != "closed" && value != "open")
-            throw Error(SURROGATE_INVALID_ARGUMENT, wrong + "it is closed or open");
+            throw Error(SURROGATE_INVALID_ARGUMENT, wrong + "closed or open");
         series.closes_poles = value == "closed";
     } else {
         throw Error(SURROGATE_UNKNOWN_NAME, "a series has no option '" + key +

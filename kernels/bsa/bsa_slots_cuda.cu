@@ -165,8 +165,8 @@ void load_slots(Operand operand_) {
 
 void begin(const DeviceProperties&, const BeginArgs& args, Stream stream) {
     if (args.n_slot == 0) return;
-    SURROGATE_LAUNCH(begin_kernel, item_blocks(padded_rows(args.n_slot)), item_threads,
-                     0, stream, args);
+    SURROGATE_LAUNCH(begin_kernel, item_blocks(padded_rows(args.n_slot)), item_threads, 0, stream,
+                     args);
     check_launch("bsa begin");
 }
 

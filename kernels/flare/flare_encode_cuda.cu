@@ -154,9 +154,8 @@ struct Encode : Pass<operand, width, variant> {
                 P::scores(s[2 * r], s[2 * r + 1], q,
                           keys[((first + r) * n_group + group0 + group) * 32 + lane]);
         };
-        score_group(
-            0);  // a separate case: its sums begin with the constant 0, and most models need only
-                 // this code
+        // A separate case: its sums begin with the constant 0, and most models need only this code.
+        score_group(0);
         for (int group = 1; group < n_head_group; ++group) score_group(group);
         if (row + 16 * chunk_tiles > args.n_point) hide_rows(row, s);
 

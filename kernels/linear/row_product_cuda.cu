@@ -156,9 +156,11 @@ unsigned blocks(int64_t n, int64_t size) {
 void row_product(const DeviceProperties&, const RowProductArgs& args, Stream stream) {
     using enum Activation;
     if (args.activation != identity && args.activation != gelu_tanh && args.activation != silu)
-        throw Error(Status::not_supported, "training on a device knows gelu_tanh and silu");
+        throw Error(Status::not_supported,
+                    "unsupported activation for training on a device, expected gelu_tanh or silu");
     if (args.operand != Operand::fp32 && args.operand != Operand::tf32)
-        throw Error(Status::not_supported, "products of gradients have operands fp32 or tf32");
+        throw Error(Status::not_supported,
+                    "unsupported precision for gradients on a device, expected fp32 or tf32");
     if (args.n_row == 0 || args.n_column == 0) return;
     const dim3 grid(blocks(args.n_row, side), blocks(args.n_column, side),
                     static_cast<unsigned>(args.n_part()));

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# What the library is built with: packages it must have, and features that are built when theirs are found.
+# Packages that the library needs, and features that are built if their packages are found.
 
 # surrogate_feature(<FEATURE> <found> <where> <hint>): turns AUTO into ON or OFF in SURROGATE_HAVE_<FEATURE> and reports it.
 macro(surrogate_feature feature found where hint)

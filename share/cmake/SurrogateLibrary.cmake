@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# How our shared libraries show their functions, and in which package they are installed.
+# Exported symbols of the shared libraries, and the packages in which they are installed.
 
 # Packages (SurrogatePackages.cmake) are components of the installation: library, tools, cuda, development; the last is
 # where everything goes that names none.

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// What ParaView gets of the example: the globe of all ranks, with the fields of the solver.
+// Series of the example for ParaView: the globe of all ranks, with the fields of the solver.
 #include <gtest/gtest.h>
 #include <vtkPointData.h>
 #include <vtkXMLPStructuredGridReader.h>
 #include <vtkXMLStructuredGridReader.h>
 
 #include "output.hpp"
-#include "tests/examples/shallow_water_support.hpp"
 #include "tests/coupling/vtk/read.hpp"
+#include "tests/examples/shallow_water_support.hpp"
 
 namespace {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What -truncate leaves of an emulated hour.
+// Effect of -truncate on an emulated hour.
 #include <gtest/gtest.h>
 
 #include "measure.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the example joins hits, on any number of ranks.
+// Joining of hits in the example, on any number of ranks.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -50,9 +50,9 @@
 #define SURROGATE_API __attribute__((visibility("default")))
 #endif
 
-#define SURROGATE_VERSION_MAJOR 0
-#define SURROGATE_VERSION_MINOR 2
-#define SURROGATE_VERSION_PATCH 0
+#define SURROGATE_VERSION_MAJOR 0 /* of this header; surrogate_version returns the library's */
+#define SURROGATE_VERSION_MINOR 2 /* of this header */
+#define SURROGATE_VERSION_PATCH 0 /* of this header */
 
 #ifdef __cplusplus
 extern "C" {
@@ -63,8 +63,9 @@ extern "C" {
 /* Status of a call. */
 typedef int32_t surrogate_status;
 
+/* Values of a status. */
 enum {
-    SURROGATE_SUCCESS = 0,
+    SURROGATE_SUCCESS = 0,          /* no error */
     SURROGATE_INVALID_ARGUMENT = 1, /* null pointer, wrong order of calls, value not allowed */
     SURROGATE_UNKNOWN_NAME = 2,     /* no such field, option or tensor; near misses are listed */
     SURROGATE_SHAPE = 3,            /* extents, strides or counts that do not fit */
@@ -118,41 +119,44 @@ SURROGATE_API const char* surrogate_error(const surrogate_context* context);
 
 /* ---- arrays ---------------------------------------------------------------------------------- */
 
+/* Types of numbers in memory. */
 enum {
-    SURROGATE_FLOAT32 = 0,
-    SURROGATE_FLOAT64 = 1,
-    SURROGATE_INT32 = 2,
-    SURROGATE_INT64 = 3,
-    SURROGATE_UINT8 = 4
+    SURROGATE_FLOAT32 = 0, /* float */
+    SURROGATE_FLOAT64 = 1, /* double */
+    SURROGATE_INT32 = 2,   /* int32_t */
+    SURROGATE_INT64 = 3,   /* int64_t */
+    SURROGATE_UINT8 = 4    /* uint8_t: in check cases and in surrogate_vtk.h */
 };
-enum { SURROGATE_HOST = 0, SURROGATE_CUDA = 1 };
+
+/* Memory spaces. */
+enum {
+    SURROGATE_HOST = 0, /* memory of the CPU */
+    SURROGATE_CUDA = 1  /* memory of the plan's device */
+};
 
 /* A strided array of the caller: element (i, j) is at data + i * stride[0] + j * stride[1], counted
- * in elements.
- *   shape[0]  points that this rank owns (without ghost points)
- *   shape[1]  components; 1 for a single field
- *   dtype     SURROGATE_FLOAT32 or SURROGATE_FLOAT64 for real numbers; SURROGATE_INT32 or
- *             SURROGATE_INT64 for network ports of integers
- *   space     memory space: SURROGATE_HOST, or SURROGATE_CUDA for memory of the plan's device
- *             (fields of plans with backend cuda, which accept both, in any mixture). Such plans
- *             check each pointer when it is bound: INVALID_ARGUMENT for another memory space
- * Fortran's u(n_field, n_point) has shape {n_point, n_field} and stride {n_field, 1}: the same
- * memory. Strides may be negative; an input may have stride 0 (one number for all points). Elements
- * of an output must not share memory: ordered by size, each stride exceeds the distance that the
- * smaller ones span (SHAPE). More than 2^63 - 1 bytes are LIMIT, strides that leave the address
- * space SHAPE. data may be NULL if shape[0] or shape[1] is 0. */
+ * in elements. Fortran's u(n_field, n_point) has shape {n_point, n_field} and stride {n_field, 1}:
+ * the same memory. More than 2^63 - 1 bytes are LIMIT, strides that leave the address space
+ * SHAPE. */
 typedef struct surrogate_array {
+    /* element (0, 0); may be NULL if shape[0] or shape[1] is 0 */
     void* data;
+    /* {points that this rank owns (without ghost points), components (1 for a single field)} */
     int64_t shape[2];
+    /* in elements. Strides may be negative; an input may have stride 0 (one number for all points).
+     * Elements of an output must not share memory: ordered by size, each stride exceeds the
+     * distance that the smaller ones span (SHAPE) */
     int64_t stride[2];
+    /* SURROGATE_FLOAT32 or SURROGATE_FLOAT64 for real numbers; SURROGATE_INT32 or SURROGATE_INT64
+     * for network ports of integers */
     int32_t dtype;
+    /* SURROGATE_HOST, or SURROGATE_CUDA for memory of the plan's device (fields of plans with
+     * backend cuda, which accept both, in any mixture). Such plans check each pointer when it is
+     * bound: INVALID_ARGUMENT for another memory space */
     int32_t space;
 } surrogate_array;
 
-/* Arrays on the host in C: a column of n numbers, `stride` elements apart, or n rows of n_column
- * contiguous numbers, such as coordinates. For field f in an interlaced array u[n][n_field]:
- * surrogate_column_f64(u + f, n, n_field). data is not const in the result, which may describe an
- * output; inputs are only read. In C++: surrogate::column, surrogate::matrix. */
+/* Describes an array on the host: shape {n, n_column}, stride {stride, 1}. Internal. */
 static inline surrogate_array surrogate_make_array_(const void* data, int64_t n, int64_t n_column,
                                                     int64_t stride, int32_t dtype) {
     surrogate_array array;
@@ -165,52 +169,59 @@ static inline surrogate_array surrogate_make_array_(const void* data, int64_t n,
     array.space = SURROGATE_HOST;
     return array;
 }
+
+/* Describes a column of n numbers on the host, `stride` elements apart. For field f in an
+ * interlaced array u[n][n_field]: surrogate_column_f64(u + f, n, n_field). data is not const in the
+ * result, which may describe an output; inputs are only read. In C++: surrogate::column. Local. */
 static inline surrogate_array surrogate_column_f64(const double* data, int64_t n, int64_t stride) {
     return surrogate_make_array_(data, n, 1, stride, SURROGATE_FLOAT64);
 }
+
+/* Describes a column in single precision, as surrogate_column_f64. Local. */
 static inline surrogate_array surrogate_column_f32(const float* data, int64_t n, int64_t stride) {
     return surrogate_make_array_(data, n, 1, stride, SURROGATE_FLOAT32);
 }
+
+/* Describes n rows of n_column contiguous numbers on the host, such as coordinates. In C++:
+ * surrogate::matrix. Local. */
 static inline surrogate_array surrogate_matrix_f64(const double* data, int64_t n,
                                                    int64_t n_column) {
     return surrogate_make_array_(data, n, n_column, n_column, SURROGATE_FLOAT64);
 }
+
+/* Describes rows in single precision, as surrogate_matrix_f64. Local. */
 static inline surrogate_array surrogate_matrix_f32(const float* data, int64_t n, int64_t n_column) {
     return surrogate_make_array_(data, n, n_column, n_column, SURROGATE_FLOAT32);
 }
 
 /* One field in the interior of an array of up to 4 axes, such as a block with ghost cells. Point
  * i = i0 + shape[0] * (i1 + shape[1] * (i2 + ..)) is at data + i0 * stride[0] + i1 * stride[1] +
- * .., counted in elements: the first axis is the fastest, as in Fortran's u(1:n_x, 1:n_y).
- *   shape   extents of axes 0 .. n_dim - 1; their product is the number of points
- *   dtype   SURROGATE_FLOAT32 or SURROGATE_FLOAT64
- *   space   SURROGATE_HOST
- * Rules for strides, sizes and outputs are as in surrogate_array. data may be NULL if an extent is
- * 0. */
+ * .., counted in elements: the first axis is the fastest, as in Fortran's u(1:n_x, 1:n_y). Rules
+ * for strides, sizes and outputs are as in surrogate_array. */
 typedef struct surrogate_block {
-    void* data;
-    int64_t shape[4];
-    int64_t stride[4];
-    int32_t n_dim; /* 1 .. 4 */
-    int32_t dtype;
-    int32_t space;
-    int32_t reserved; /* 0 */
+    void* data;        /* point 0; may be NULL if an extent is 0 */
+    int64_t shape[4];  /* extents of axes 0 .. n_dim - 1; their product is the number of points */
+    int64_t stride[4]; /* of the same axes, in elements */
+    int32_t n_dim;     /* 1 .. 4 */
+    int32_t dtype;     /* SURROGATE_FLOAT32 or SURROGATE_FLOAT64 */
+    int32_t space;     /* SURROGATE_HOST */
+    int32_t reserved;  /* 0 */
 } surrogate_block;
 
 /* A named array: an input or output tensor of surrogate_plan_run_network. */
 typedef struct surrogate_named_array {
-    const char* name;
-    surrogate_array array;
+    const char* name;      /* of the port: surrogate_port_info */
+    surrogate_array array; /* rows as the port's location says, one column per channel */
 } surrogate_named_array;
 
 /* A named tensor of up to 8 axes, complete and row-major: a weight of a model, or a tensor of a
- * check case. data may be NULL if an extent is 0. */
+ * check case. */
 typedef struct surrogate_tensor {
-    const char* name;
-    const void* data;
-    int64_t shape[8];
-    int32_t n_dim;
-    int32_t dtype;
+    const char* name; /* of a weight: its official name */
+    const void* data; /* on the host; may be NULL if an extent is 0 */
+    int64_t shape[8]; /* extents of axes 0 .. n_dim - 1 */
+    int32_t n_dim;    /* 0 .. 8; 0: one number */
+    int32_t dtype;    /* SURROGATE_FLOAT32, .. */
 } surrogate_tensor;
 
 /* ---- options --------------------------------------------------------------------------------- */
@@ -302,7 +313,11 @@ SURROGATE_API surrogate_status surrogate_context_fail(surrogate_context* context
                                                       surrogate_status status, const char* text);
 
 /* Operations of surrogate_context_reduce. */
-enum { SURROGATE_SUM = 0, SURROGATE_MAX = 1, SURROGATE_MIN = 2 };
+enum {
+    SURROGATE_SUM = 0, /* sum over the ranks */
+    SURROGATE_MAX = 1, /* largest value */
+    SURROGATE_MIN = 2  /* smallest value */
+};
 
 /* Reduces each of n values over the ranks, in place on every rank. For solvers that branch on a
  * number, and for wrappers without a communicator of their own. Collective; op and n are the same
@@ -376,19 +391,24 @@ SURROGATE_API surrogate_status surrogate_model_create(surrogate_context* context
  * Errors: IO; INVALID_ARGUMENT (NULL); NOT_SUPPORTED (a network without weights). Since 0.1 */
 SURROGATE_API surrogate_status surrogate_model_save(const surrogate_model* model, const char* path);
 
-/* Roles of a field of the card. SURROGATE_CLASS (since 0.2) is the role of all outputs or of none:
- * they are logits of classes; a single output is the logit of the second of two classes. */
-enum { SURROGATE_FIELD = 0, SURROGATE_COORDINATE = 1, SURROGATE_CLASS = 2 };
+/* Roles of a field of the card. Outputs are all classes or none is. */
+enum {
+    SURROGATE_FIELD = 0,      /* bound by the caller */
+    SURROGATE_COORDINATE = 1, /* taken from the domain, not bound */
+    SURROGATE_CLASS = 2 /* logit of a class; of one output: logit of class 1 of two. Since 0.2 */
+};
 
 /* One input or output field of the model's card. A network input is (value - mean) / std; a
- * prediction is value * std + mean. min and max bound the training data (-inf, inf if the card does
- * not give them). */
+ * prediction is value * std + mean. */
 typedef struct surrogate_field_info {
-    const char* name;
+    const char* name; /* such as "velocity.x" */
     const char* unit; /* "" if the card does not say */
-    int32_t role;     /* SURROGATE_COORDINATE: taken from the domain, not bound; SURROGATE_CLASS */
+    int32_t role;     /* SURROGATE_FIELD, SURROGATE_COORDINATE or SURROGATE_CLASS */
     int32_t axis;     /* of a coordinate: 0 .. 7; -1 for fields */
-    double mean, std, min, max;
+    double mean;      /* in the field's unit */
+    double std;       /* standard deviation in the field's unit, > 0 */
+    double min;       /* lower bound of the training data; -inf if the card does not give it */
+    double max;       /* upper bound of the training data; inf if the card does not give it */
 } surrogate_field_info;
 
 /* Returns the number of input fields of the card. Local. Errors: INVALID_ARGUMENT (NULL). */
@@ -409,18 +429,14 @@ SURROGATE_API surrogate_status surrogate_model_output(const surrogate_model* mod
  * reference/model-file.md); the guard `distance` compares a step with it. Pooling makes 2 numbers
  * of each input that is a field, in the card's order: mean and standard deviation over all points
  * of the network's value, (value - mean) / std. Points count with the domain's weights, on the
- * sphere with their area, else equally.
- *   n_feature   2 x fields; 0: the card has none, and the rest is NULL and 0
- *   mean        [n_feature] over the samples
- *   covariance  [n_feature, n_feature] symmetric, positive definite
- *   distance    the Mahalanobis distance that a fraction `quantile` of the samples does not exceed
- * The memory belongs to the model. */
+ * sphere with their area, else equally. */
 typedef struct surrogate_input_statistics {
-    int32_t n_feature;
-    const double* mean;
-    const double* covariance;
-    double quantile, distance;
-    int64_t n_samples;
+    int32_t n_feature;        /* 2 x fields; 0: the card has none, and the rest is NULL and 0 */
+    const double* mean;       /* [n_feature] over the samples; belongs to the model */
+    const double* covariance; /* [n_feature, n_feature] symmetric, positive definite; as mean */
+    double quantile;          /* fraction of the samples, between 0 and 1 */
+    double distance;          /* Mahalanobis distance that this fraction does not exceed */
+    int64_t n_samples;        /* training samples, more than n_feature */
 } surrogate_input_statistics;
 
 /* Returns the distribution of the training inputs. Local. Errors: INVALID_ARGUMENT (NULL). Since
@@ -437,18 +453,20 @@ SURROGATE_API surrogate_status surrogate_model_input_statistics(const surrogate_
 SURROGATE_API surrogate_status surrogate_model_hash(const surrogate_model* model, uint64_t* hash);
 
 /* Kinds of domains. */
-enum { SURROGATE_POINTS = 0, SURROGATE_SPHERE = 1 };
+enum {
+    SURROGATE_POINTS = 0, /* scattered points: surrogate_points */
+    SURROGATE_SPHERE = 1  /* a grid on the sphere: surrogate_sphere */
+};
 
-/* Kind of domain that a model works on.
- *   kind          SURROGATE_POINTS: scattered points; grid is then "" and the counts are 0
- *                 SURROGATE_SPHERE: the grid `grid` of n_lat x n_lon points, see surrogate_sphere
- *   keeps_clouds  1: points of different clouds (surrogate_points) do not attend to each other
- *                 0: surrogate_plan_create rejects domains of more than one cloud */
+/* Kind of domain that a model works on. */
 typedef struct surrogate_domain_info {
-    int32_t kind;
+    int32_t kind; /* SURROGATE_POINTS or SURROGATE_SPHERE */
+    /* 1: points of different clouds (surrogate_points) do not attend to each other; 0:
+     * surrogate_plan_create rejects domains of more than one cloud */
     int32_t keeps_clouds;
-    const char* grid;
-    int64_t n_lat, n_lon;
+    const char* grid; /* kind of the grid on the sphere; "" for scattered points */
+    int64_t n_lat;    /* rows of the whole grid; 0 for scattered points */
+    int64_t n_lon;    /* columns of the whole grid; 0 for scattered points */
 } surrogate_domain_info;
 
 /* Returns the kind of the input domain (is_output 0) or of the output domain (is_output 1) of
@@ -459,39 +477,40 @@ SURROGATE_API surrogate_status surrogate_model_domain(const surrogate_model* mod
 
 /* Locations of a port's rows. */
 enum {
+    /* a row for each point of this rank in the input domain */
     SURROGATE_ON_INPUT = 0,
+    /* a row for each point of this rank in the output domain */
     SURROGATE_ON_OUTPUT = 1,
+    /* a row for each cloud of the input domain, on every rank (results that a network computes from
+     * all points) */
     SURROGATE_ON_CLOUDS = 2,
+    /* a row for each node that the network makes of the points, on every rank; the plan's counter
+     * "nodes" is their number */
     SURROGATE_ON_NODES = 3,
+    /* the points of the input domain; the tensor is their coordinates, one axis per channel. The
+     * plan takes it from the domain (option `coordinates`), and it is not passed to
+     * surrogate_plan_run_network. Only the first input may be such a port; a card that names inputs
+     * begins with these coordinates */
     SURROGATE_COORDINATES = 4
 };
 
 /* Kinds of a port's numbers. */
-enum { SURROGATE_REAL = 0, SURROGATE_INTEGER = 1 };
+enum {
+    SURROGATE_REAL = 0,   /* SURROGATE_FLOAT32 or SURROGATE_FLOAT64 */
+    SURROGATE_INTEGER = 1 /* SURROGATE_INT32 or SURROGATE_INT64, such as the tokens of a text */
+};
 
 /* A port: one named input or output tensor of the bare network (surrogate_plan_run_network),
- * [n, n_channel].
- *   location  SURROGATE_ON_INPUT, SURROGATE_ON_OUTPUT: a row for each point of this rank in the
- *             input or output domain. Inputs are usually on the input domain and outputs on the
- *             output domain; the queries of an attention layer between two grids are inputs on the
- *             output domain
- *             SURROGATE_ON_CLOUDS: a row for each cloud of the input domain, on every rank (results
- *             that a network computes from all points)
- *             SURROGATE_ON_NODES: a row for each node that the network makes of the points, on
- *             every rank; the plan's counter "nodes" is their number
- *             SURROGATE_COORDINATES: the points of the input domain; the tensor is their
- *             coordinates, one axis per channel. The plan takes it from the domain (option
- *             `coordinates`), and it is not passed to surrogate_plan_run_network. Only the first
- *             input may be such a port; a card that names inputs begins with these coordinates
- *   kind      SURROGATE_REAL: SURROGATE_FLOAT32 or SURROGATE_FLOAT64
- *             SURROGATE_INTEGER: SURROGATE_INT32 or SURROGATE_INT64, such as the tokens of a text
- * The card's fields are the channels of the ports, in this order. */
+ * [n, n_channel]. The card's fields are the channels of the ports, in this order. */
 typedef struct surrogate_port_info {
-    const char* name;
-    int64_t n_channel;
+    const char* name;  /* as in the family's specification, such as "x" */
+    int64_t n_channel; /* columns of the tensor */
     int32_t is_output; /* 1: the network writes it */
+    /* SURROGATE_ON_INPUT .. SURROGATE_COORDINATES. Inputs are usually on the input domain and
+     * outputs on the output domain; the queries of an attention layer between two grids are inputs
+     * on the output domain */
     int32_t location;
-    int32_t kind;
+    int32_t kind; /* SURROGATE_REAL or SURROGATE_INTEGER */
 } surrogate_port_info;
 
 /* Returns the number of ports. Local. Errors: INVALID_ARGUMENT (NULL). */
@@ -567,23 +586,23 @@ SURROGATE_API surrogate_status surrogate_model_check_bound(const surrogate_model
 /* ---- domain ---------------------------------------------------------------------------------- */
 
 /* Scattered points of this rank, in any partition. n_local, the first extent of x, may differ
- * between ranks and be 0. Ghost points must be left out: a point counts once.
- *   x          [n_local, 0..8] coordinates in the unit of the model's card; [n_local, 0] for points
- *              without coordinates
- *   global_id  [n_local] distinct over all ranks, or NULL. The reproducible mode orders points by
- *              it (without ids by coordinates, which must then differ from point to point);
- *              messages name points by it
- *   cloud      [n_local] the cloud of each point, or NULL: all points belong to cloud 0. For models
- *              that treat several sets of points at once and keep them apart: the events of a
- *              detector, the samples of a batch. Clouds are numbered from 0, below the number of
- *              points of all ranks; the points of a cloud may be on any ranks, in any order
- *   weight     [n_local] finite, not negative: the volume, area or mass of a point, or NULL. Used
- *              for integrals over the domain; no network reads it yet
- * A rank without points may pass NULL for arrays that others pass. */
+ * between ranks and be 0. Ghost points must be left out: a point counts once. A rank without points
+ * may pass NULL for arrays that others pass. */
 typedef struct surrogate_points {
+    /* [n_local, 0..8] coordinates in the unit of the model's card; [n_local, 0] for points without
+     * coordinates */
     surrogate_array x;
+    /* [n_local] distinct over all ranks, or NULL. The reproducible mode orders points by it
+     * (without ids by coordinates, which must then differ from point to point); messages name
+     * points by it */
     const int64_t* global_id;
+    /* [n_local] the cloud of each point, or NULL: all points belong to cloud 0. For models that
+     * treat several sets of points at once and keep them apart: the events of a detector, the
+     * samples of a batch. Clouds are numbered from 0, below the number of points of all ranks; the
+     * points of a cloud may be on any ranks, in any order */
     const int64_t* cloud;
+    /* [n_local] finite, not negative: the volume, area or mass of a point, or NULL. Used for
+     * integrals over the domain; no network reads it yet */
     const double* weight;
 } surrogate_points;
 
@@ -636,33 +655,30 @@ SURROGATE_API surrogate_status surrogate_domain_n_clouds(const surrogate_domain*
 
 /* A block of a grid on the sphere in the solver's layout: whole bands of latitude, or latitude x
  * longitude blocks. The blocks of all ranks tile the sphere; a rank may have none (n_lat_local or
- * n_lon_local 0).
- *   grid          nodes of the rows: "equiangular" (both poles), "legendre-gauss", "lobatto",
- *                 "equiangular-trapezoidal" (equispaced in the sine of latitude)
- *   n_lat, n_lon  size of the whole sphere; longitudes are equispaced, without a doubled end point
- *   first_lat ..  this rank's rows first_lat .. first_lat + n_lat_local - 1 and columns first_lon
- *                 .. first_lon + n_lon_local - 1, as the solver counts them
- *   latitude      [n_lat_local] degrees north of the rows, in either direction; NULL: the nodes of
- *                 the grid, row 0 the northernmost, or the southernmost if south_to_north is 1
- *   longitude     [n_lon_local] degrees east of the columns, ascending (modulo 360 degrees); NULL:
- *                 first_longitude + 360 * column / n_lon
- *   lat_stride, lon_stride
- *                 layout of this block's fields: point (i, j) is element (i * lat_stride + j *
- *                 lon_stride) * stride[0] of a bound array, whose shape[0] is n_lat_local *
- *                 n_lon_local for any strides. 0, 0 means n_lon_local, 1: rows without gaps. An
- *                 array u(n_lat + 2, n_lon + 2) of Fortran with one layer of ghosts has strides 1
- *                 and n_lat + 2, and is bound from its first interior point
- * The plan flips rows and shifts columns to the model's order. */
+ * n_lon_local 0). The plan flips rows and shifts columns to the model's order. */
 typedef struct surrogate_sphere {
+    /* nodes of the rows: "equiangular" (both poles), "legendre-gauss", "lobatto",
+     * "equiangular-trapezoidal" (equispaced in the sine of latitude) */
     const char* grid;
-    int64_t n_lat, n_lon;
-    int64_t first_lat, n_lat_local;
-    int64_t first_lon, n_lon_local;
+    int64_t n_lat;       /* rows of the whole sphere */
+    int64_t n_lon;       /* columns of the whole sphere, equispaced, without a doubled end point */
+    int64_t first_lat;   /* this rank's first row, as the solver counts them */
+    int64_t n_lat_local; /* number of this rank's rows */
+    int64_t first_lon;   /* this rank's first column, as the solver counts them */
+    int64_t n_lon_local; /* number of this rank's columns */
+    /* [n_lat_local] degrees north of the rows, in either direction; NULL: the nodes of the grid */
     const double* latitude;
+    /* [n_lon_local] degrees east of the columns, ascending (modulo 360 degrees); NULL:
+     * first_longitude + 360 * column / n_lon */
     const double* longitude;
-    int32_t south_to_north;
-    double first_longitude;
-    int64_t lat_stride, lon_stride;
+    int32_t south_to_north; /* latitude NULL: 0: row 0 is the northernmost, 1: the southernmost */
+    double first_longitude; /* longitude NULL: degrees east of column 0 */
+    /* layout of this block's fields: point (i, j) is element (i * lat_stride + j * lon_stride) *
+     * stride[0] of a bound array, whose shape[0] is n_lat_local * n_lon_local for any strides. An
+     * array u(n_lat + 2, n_lon + 2) of Fortran with one layer of ghosts has lat_stride 1 and
+     * lon_stride n_lat + 2, and is bound from its first interior point */
+    int64_t lat_stride;
+    int64_t lon_stride; /* see lat_stride; both 0: n_lon_local and 1, rows without gaps */
 } surrogate_sphere;
 
 /* Creates a spherical domain. Collective; the arrays are copied.
@@ -925,17 +941,14 @@ SURROGATE_API surrogate_status surrogate_plan_counter(const surrogate_plan* plan
                                                       int64_t* value);
 
 /* Extrapolation: count of this rank's values of one input outside the range of the training data on
- * the card.
- *   name, min, max   of the card at that run; -inf, inf: no range, nothing is counted
- *   n_points         of this rank's input domain: n_outside / n_points is this rank's fraction
- *   n_outside        values below min or above max
- *   worst            the value farthest outside; 0 if n_outside is 0 */
+ * the card. */
 typedef struct surrogate_range_info {
-    const char* name;
-    double min, max;
-    int64_t n_points;
-    int64_t n_outside;
-    double worst;
+    const char* name;  /* of the input on the card */
+    double min;        /* of the card at that run; -inf: no lower bound */
+    double max;        /* of the card at that run; inf: no upper bound */
+    int64_t n_points;  /* all values: the points of this rank's input domain */
+    int64_t n_outside; /* values below min or above max */
+    double worst;      /* the value farthest outside; 0 if n_outside is 0 */
 } surrogate_range_info;
 
 /* Returns the extrapolation of an input, numbered as in surrogate_model_input. Every run counts, in

@@ -22,14 +22,17 @@
 #include <utility>
 #include <vector>
 
+/// Owners and exceptions over the C interface.
 namespace surrogate {
 
-/// A status that is not SURROGATE_SUCCESS, with the library's text.
+/// Exception with a status that is not SURROGATE_SUCCESS, and the library's text.
 class Error : public std::runtime_error {
 public:
+    /// Creates an exception with the text "STATUS: text".
     Error(surrogate_status status, const char* text)
         : std::runtime_error(std::string(surrogate_status_name(status)) + ": " + text),
           status_(status) {}
+    /// Returns the status.
     surrogate_status status() const noexcept { return status_; }
 
 private:
@@ -95,7 +98,7 @@ struct dtype_of<int64_t> {
 
 }  // namespace detail
 
-/// A column of `n` values, `stride` elements apart. Of one field in an interlaced array
+/// Describes a column of `n` values, `stride` elements apart. For one field of an interlaced array
 /// u[n][n_field]: column(u + field, n, n_field).
 template <class T>
 surrogate_array column(T* data, int64_t n, int64_t stride = 1) {
@@ -107,7 +110,7 @@ surrogate_array column(T* data, int64_t n, int64_t stride = 1) {
             SURROGATE_HOST};
 }
 
-/// A row-major array [n][n_column], such as the coordinates of points.
+/// Describes a row-major array [n][n_column], such as the coordinates of points.
 template <class T>
 surrogate_array matrix(T* data, int64_t n, int64_t n_column) {
     using Value = std::remove_const_t<T>;
@@ -118,15 +121,15 @@ surrogate_array matrix(T* data, int64_t n, int64_t n_column) {
             SURROGATE_HOST};
 }
 
-/// The same, where the data lie in memory of the plan's device (backend cuda).
+/// Returns the array with its data in memory of the plan's device (backend cuda).
 inline surrogate_array on_device(surrogate_array array) {
     array.space = SURROGATE_CUDA;
     return array;
 }
 
-/// One field in the inner points of an array of up to 4 axes; the first axis runs fastest. Of
-/// u(1:n_x, 1:n_y) in an array with one layer of ghost points: block(&u(1, 1), {n_x, n_y}, {1, n_x
-/// + 2}).
+/// Describes one field in the inner points of an array of up to 4 axes; the first axis is the
+/// fastest. For u(1:n_x, 1:n_y) in an array with one layer of ghost points: block(&u(1, 1), {n_x,
+/// n_y}, {1, n_x + 2}). Throws Error (SHAPE) if the lists do not fit.
 template <class T>
 surrogate_block block(T* data, std::initializer_list<int64_t> shape,
                       std::initializer_list<int64_t> stride) {
@@ -142,51 +145,63 @@ surrogate_block block(T* data, std::initializer_list<int64_t> shape,
     return block;
 }
 
-/// Options{{"precision", "fp32"}, {"reproducible", "true"}}
+/// Options of a context or a plan: Options{{"precision", "fp32"}, {"reproducible", "true"}}; see
+/// surrogate_options_create.
 class Options {
 public:
+    /// Creates options without values.
     Options() : handle_(detail::made<surrogate_options>(surrogate_options_create)) {}
+    /// Creates options with values, which are checked as in set.
     Options(std::initializer_list<std::pair<std::string, std::string>> pairs) : Options() {
         for (const auto& [key, value] : pairs) set(key, value);
     }
+    /// Sets a value; see surrogate_options_set.
     void set(const std::string& key, const std::string& value) {
         check(surrogate_options_set(handle_.get(), key.c_str(), value.c_str()));
     }
+    /// Returns the handle of the C interface, borrowed.
     surrogate_options* get() const { return handle_.get(); }
 
 private:
     detail::Owner<surrogate_options, surrogate_options_destroy> handle_;
 };
 
+/// Communicator, default options and log of a job.
 class Context {
 public:
-    /// One rank. For many: surrogate::Context ctx = surrogate::mpi_context(comm) in
-    /// surrogate_mpi.hpp.
+    /// Creates a context of one rank. For several ranks use mpi_context in surrogate_mpi.hpp.
     explicit Context(const Options& options = {})
         : handle_(detail::made<surrogate_context>(
               [&](auto handle) { return surrogate_context_create(options.get(), handle); })) {}
-    /// Takes a handle over.
+    /// Takes ownership of a handle of the C interface.
     explicit Context(surrogate_context* handle) : handle_(handle) {}
 
+    /// Returns this rank.
     int rank() const { return ranks().first; }
+    /// Returns the number of ranks.
     int size() const { return ranks().second; }
-    /// Collective: throws on all ranks what the first failing one gives; see
+    /// Throws the error of the first rank that failed, on all ranks. Collective; see
     /// surrogate_context_agree.
     void agree(surrogate_status status, const char* text = nullptr) const {
         check(surrogate_context_agree(get(), status, text));
     }
-    /// Collective; op: SURROGATE_SUM, SURROGATE_MAX or SURROGATE_MIN, of each of n values.
+    /// Reduces each of n values over the ranks, in place. op: SURROGATE_SUM, SURROGATE_MAX or
+    /// SURROGATE_MIN. Collective; see surrogate_context_reduce.
     void reduce(int32_t op, int64_t n, double* values) const {
         check(surrogate_context_reduce(get(), op, n, values));
     }
+    /// Returns one value reduced over the ranks. Collective.
     double reduce(int32_t op, double value) const {
         reduce(op, 1, &value);
         return value;
     }
+    /// Returns a text for a log; see surrogate_context_describe.
     std::string describe() const { return detail::text_of(get(), surrogate_context_describe); }
+    /// Sets the log function of this rank; null: no log. See surrogate_context_set_log.
     void set_log(surrogate_log_function log, void* user) {
         check(surrogate_context_set_log(get(), log, user));
     }
+    /// Returns the handle of the C interface, borrowed.
     surrogate_context* get() const { return handle_.get(); }
 
 private:
@@ -198,18 +213,22 @@ private:
     detail::Owner<surrogate_context, surrogate_context_destroy> handle_;
 };
 
+/// Network, weights and model card.
 class Model {
 public:
+    /// Loads a model file. Collective; see surrogate_model_load.
     Model(const Context& context, const std::string& path)
         : handle_(detail::made<surrogate_model>([&](auto handle) {
               return surrogate_model_load(context.get(), path.c_str(), handle);
           })) {}
-    /// From the bytes of a model file; the bytes of rank 0 count.
+    /// Loads a model from the bytes of a model file on rank 0. Collective; see
+    /// surrogate_model_load_memory.
     Model(const Context& context, const void* bytes, int64_t n_bytes)
         : handle_(detail::made<surrogate_model>([&](auto handle) {
               return surrogate_model_load_memory(context.get(), bytes, n_bytes, handle);
           })) {}
-    /// From a card and all weights; rank 0's count.
+    /// Creates a model from the card and all weights of rank 0. Collective; see
+    /// surrogate_model_create.
     Model(const Context& context, const std::string& card,
           const std::vector<surrogate_tensor>& tensors)
         : handle_(detail::made<surrogate_model>([&](auto handle) {
@@ -217,32 +236,36 @@ public:
                                             static_cast<int32_t>(tensors.size()), tensors.data(),
                                             handle);
           })) {}
-    /// Takes a handle over.
+    /// Takes ownership of a handle of the C interface.
     explicit Model(surrogate_model* handle) : handle_(handle) {}
 
-    /// Collective.
+    /// Writes a model file. Collective; see surrogate_model_save.
     void save(const std::string& path) const { check(surrogate_model_save(get(), path.c_str())); }
+    /// Returns the input fields of the card.
     std::vector<surrogate_field_info> inputs() const {
         return fields(surrogate_model_n_inputs, surrogate_model_input);
     }
+    /// Returns the output fields of the card.
     std::vector<surrogate_field_info> outputs() const {
         return fields(surrogate_model_n_outputs, surrogate_model_output);
     }
-    /// Distribution of the pooled training inputs; n_feature 0: the card says nothing.
+    /// Returns the statistics of the training inputs; n_feature is 0 if the card has none.
     surrogate_input_statistics input_statistics() const {
         surrogate_input_statistics info{};
         check(surrogate_model_input_statistics(get(), &info));
         return info;
     }
+    /// Returns a number that identifies card and weights; see surrogate_model_hash.
     uint64_t hash() const {
         uint64_t hash = 0;
         check(surrogate_model_hash(get(), &hash));
         return hash;
     }
-    /// Kind of the input domain, and its grid on the sphere.
+    /// Returns the kind of the input domain, and its grid on the sphere.
     surrogate_domain_info input_domain() const { return domain(0); }
+    /// Returns the kind of the output domain, and its grid on the sphere.
     surrogate_domain_info output_domain() const { return domain(1); }
-    /// Tensors of the bare network.
+    /// Returns the tensors of the bare network.
     std::vector<surrogate_port_info> ports() const {
         int32_t n = 0;
         check(surrogate_model_n_ports(get(), &n));
@@ -251,11 +274,13 @@ public:
             check(surrogate_model_port(get(), i, &list[static_cast<std::size_t>(i)]));
         return list;
     }
+    /// Returns true if runs may omit a port; see surrogate_model_port_is_optional.
     bool port_is_optional(int32_t index) const {
         int32_t is_optional = 0;
         check(surrogate_model_port_is_optional(get(), index, &is_optional));
         return is_optional != 0;
     }
+    /// Returns the family of the card, such as "flare".
     std::string family() const { return detail::text_of(get(), surrogate_model_family); }
     /// Returns the error that `surrogate check` allows; see surrogate_model_check_bound.
     double check_bound(const std::string& precision, bool is_double, double official) const {
@@ -263,7 +288,9 @@ public:
         check(surrogate_model_check_bound(get(), precision.c_str(), is_double, official, &bound));
         return bound;
     }
+    /// Returns a description in JSON; see surrogate_model_describe.
     std::string describe() const { return detail::text_of(get(), surrogate_model_describe); }
+    /// Returns the handle of the C interface, borrowed.
     surrogate_model* get() const { return handle_.get(); }
 
 private:
@@ -284,12 +311,15 @@ private:
     detail::Owner<surrogate_model, surrogate_model_destroy> handle_;
 };
 
+/// Stored inputs and outputs of a model file.
 class CheckCase {
 public:
+    /// Loads the check case of a model file. Collective; see surrogate_check_case_load.
     CheckCase(const Context& context, const std::string& path)
         : handle_(detail::made<surrogate_check_case>([&](auto handle) {
               return surrogate_check_case_load(context.get(), path.c_str(), handle);
           })) {}
+    /// Returns the tensors; their names and data belong to the check case.
     std::vector<surrogate_tensor> tensors() const {
         int32_t n = 0;
         check(surrogate_check_case_n_tensors(handle_.get(), &n));
@@ -299,32 +329,39 @@ public:
                 surrogate_check_case_tensor(handle_.get(), i, &list[static_cast<std::size_t>(i)]));
         return list;
     }
+    /// Returns the handle of the C interface, borrowed.
     surrogate_check_case* get() const { return handle_.get(); }
 
 private:
     detail::Owner<surrogate_check_case, surrogate_check_case_destroy> handle_;
 };
 
+/// Points of the solver on which models work.
 class Domain {
 public:
-    /// Scattered points.
+    /// Creates a domain of scattered points. Collective; see surrogate_domain_create_points.
     Domain(const Context& context, const surrogate_points& points)
         : handle_(detail::made<surrogate_domain>([&](auto handle) {
               return surrogate_domain_create_points(context.get(), &points, handle);
           })) {}
-    /// The same with coordinates x [n_local, 0..8] and global_id [n_local] or null only.
+    /// Creates a domain of scattered points from x [n_local, 0..8] and global_id [n_local] or null,
+    /// without clouds and weights. Collective.
     Domain(const Context& context, const surrogate_array& x, const int64_t* global_id = nullptr)
         : Domain(context, surrogate_points{x, global_id, nullptr, nullptr}) {}
-    /// A block of a grid on the sphere.
+    /// Creates a domain of a grid on the sphere from this rank's block. Collective; see
+    /// surrogate_domain_create_sphere.
     Domain(const Context& context, const surrogate_sphere& sphere)
         : handle_(detail::made<surrogate_domain>([&](auto handle) {
               return surrogate_domain_create_sphere(context.get(), &sphere, handle);
           })) {}
-    /// Takes a handle over.
+    /// Takes ownership of a handle of the C interface.
     explicit Domain(surrogate_domain* handle) : handle_(handle) {}
 
+    /// Returns the number of points of this rank.
     int64_t n_local() const { return counts().first; }
+    /// Returns the number of points of all ranks.
     int64_t n_global() const { return counts().second; }
+    /// Returns the number of clouds; see surrogate_domain_n_clouds.
     int64_t n_clouds() const {
         int64_t n = 0;
         check(surrogate_domain_n_clouds(get(), &n));
@@ -336,19 +373,23 @@ public:
         check(surrogate_domain_points(get(), &points));
         return points;
     }
-    /// Collective: new coordinates, and new counts where points have come or gone; plans follow.
+    /// Replaces the points; plans adapt in their next run. Collective; see
+    /// surrogate_domain_update_points.
     void update_points(const surrogate_points& points) {
         check(surrogate_domain_update_points(get(), &points));
     }
+    /// Replaces the points of a domain without clouds and weights. Collective.
     void update_points(const surrogate_array& x, const int64_t* global_id = nullptr) {
         update_points(surrogate_points{x, global_id, nullptr, nullptr});
     }
-    /// Collective: edges by global ids, each given once, by any rank.
+    /// Sets the edges by global ids; each edge is passed once, by any rank. Collective; see
+    /// surrogate_domain_set_edges.
     void set_edges(const std::vector<int64_t>& source, const std::vector<int64_t>& target) {
         const bool fits = source.size() == target.size();
         check(surrogate_domain_set_edges(get(), fits ? static_cast<int64_t>(source.size()) : -1,
                                          source.data(), target.data()));
     }
+    /// Returns the handle of the C interface, borrowed.
     surrogate_domain* get() const { return handle_.get(); }
 
 private:
@@ -360,24 +401,31 @@ private:
     detail::Owner<surrogate_domain, surrogate_domain_destroy> handle_;
 };
 
-/// An order of the points of a domain that no partition changes; see surrogate_ordering_create.
+/// Points of a domain in the canonical ordering, which does not depend on the partition.
 class Ordering {
 public:
+    /// Creates the ordering for rows of up to row_bytes bytes. Collective; see
+    /// surrogate_ordering_create.
     Ordering(const Domain& domain, int64_t row_bytes)
         : handle_(detail::made<surrogate_ordering>([&](auto handle) {
               return surrogate_ordering_create(domain.get(), row_bytes, handle);
           })) {}
 
-    /// This rank's range of positions.
+    /// Returns the first position of this rank's range.
     int64_t first() const { return range().first; }
+    /// Returns the number of positions of this rank's range.
     int64_t n() const { return range().second; }
-    /// Collective: rows of row_bytes bytes from the solver's partition to the order, and back.
+    /// Sends rows from the solver's partition to the canonical ordering. Collective; see
+    /// surrogate_ordering_to_canonical.
     void to_canonical(int64_t row_bytes, const void* local, void* ordered) const {
         check(surrogate_ordering_to_canonical(get(), row_bytes, local, ordered));
     }
+    /// Sends rows from the canonical ordering to the solver's partition. Collective; see
+    /// surrogate_ordering_to_local.
     void to_local(int64_t row_bytes, const void* ordered, void* local) const {
         check(surrogate_ordering_to_local(get(), row_bytes, ordered, local));
     }
+    /// Returns the handle of the C interface, borrowed.
     surrogate_ordering* get() const { return handle_.get(); }
 
 private:
@@ -389,83 +437,101 @@ private:
     detail::Owner<surrogate_ordering, surrogate_ordering_destroy> handle_;
 };
 
+/// A model on a domain, ready to run.
 class Plan {
 public:
+    /// Creates a plan with input and output on one domain. Collective; see surrogate_plan_create.
     Plan(const Model& model, const Domain& domain, const Options& options = {})
         : Plan(model, domain, domain, options) {}
-    /// Between two domains.
+    /// Creates a plan between two domains. Collective; see surrogate_plan_create.
     Plan(const Model& model, const Domain& input, const Domain& output, const Options& options = {})
         : handle_(detail::made<surrogate_plan>([&](auto handle) {
               return surrogate_plan_create(model.get(), input.get(), output.get(), options.get(),
                                            handle);
           })) {}
-    /// Context, model, domain and plan in one call, on one rank. For many: mpi_plan in
-    /// surrogate_mpi.hpp.
+    /// Creates context, model, domain and plan in one call, on one rank. For several ranks use
+    /// mpi_plan in surrogate_mpi.hpp.
     Plan(const std::string& path, const surrogate_points& points, const Options& options = {})
         : handle_(detail::made<surrogate_plan>([&](auto handle) {
               return surrogate_plan_open(path.c_str(), &points, options.get(), handle);
           })) {}
-    /// Takes a handle over.
+    /// Takes ownership of a handle of the C interface.
     explicit Plan(surrogate_plan* handle) : handle_(handle) {}
 
-    /// Returns the objects from which the plan was created; they share ownership with it.
+    /// Returns the context of the plan; the object shares its ownership.
     Context context() const {
         return Context(detail::made<surrogate_context>(
             [&](auto handle) { return surrogate_plan_context(get(), handle); }));
     }
+    /// Returns the model of the plan; the object shares its ownership.
     Model model() const {
         return Model(detail::made<surrogate_model>(
             [&](auto handle) { return surrogate_plan_model(get(), handle); }));
     }
+    /// Returns the input domain of the plan; the object shares its ownership.
     Domain input_domain() const { return domain(0); }
+    /// Returns the output domain of the plan; the object shares its ownership.
     Domain output_domain() const { return domain(1); }
 
+    /// Binds an array to an input field; unit null: not checked. See surrogate_plan_bind_input.
     void bind_input(const std::string& name, const surrogate_array& array,
                     const char* unit = nullptr) {
         check(surrogate_plan_bind_input(get(), name.c_str(), unit, &array));
     }
+    /// Binds an array to an output field; unit null: not checked. See surrogate_plan_bind_output.
     void bind_output(const std::string& name, const surrogate_array& array,
                      const char* unit = nullptr) {
         check(surrogate_plan_bind_output(get(), name.c_str(), unit, &array));
     }
+    /// Binds a strided block to an input field; see surrogate_plan_bind_input_block.
     void bind_input(const std::string& name, const surrogate_block& block,
                     const char* unit = nullptr) {
         check(surrogate_plan_bind_input_block(get(), name.c_str(), unit, &block));
     }
+    /// Binds a strided block to an output field; see surrogate_plan_bind_output_block.
     void bind_output(const std::string& name, const surrogate_block& block,
                      const char* unit = nullptr) {
         check(surrogate_plan_bind_output_block(get(), name.c_str(), unit, &block));
     }
+    /// Evaluates the surrogate on the bound fields. Collective; see surrogate_plan_run.
     void run() { check(surrogate_plan_run(get())); }
-    /// Takes part in a run that this rank cannot make; throws.
+    /// Takes part in a run that this rank cannot make, and throws. Collective; see
+    /// surrogate_plan_run_with_error.
     void run_with_error(surrogate_status status, const char* text) {
         check(surrogate_plan_run_with_error(get(), status, text));
     }
+    /// Evaluates the bare network on named tensors. Collective; see surrogate_plan_run_network.
     void run_network(const std::vector<surrogate_named_array>& inputs,
                      const std::vector<surrogate_named_array>& outputs) {
         check(surrogate_plan_run_network(get(), static_cast<int32_t>(inputs.size()), inputs.data(),
                                          static_cast<int32_t>(outputs.size()), outputs.data()));
     }
-    /// stream: a cudaStream_t of the caller's; null is the default stream.
+    /// Sets the stream of a plan with backend cuda: a cudaStream_t of the caller; null: the default
+    /// stream. See surrogate_plan_set_stream.
     void set_stream(void* stream) { check(surrogate_plan_set_stream(get(), stream)); }
+    /// Waits until all enqueued runs are done; see surrogate_plan_wait.
     void wait() { check(surrogate_plan_wait(get())); }
+    /// Returns the value in force of an option; see surrogate_plan_option.
     std::string option(const std::string& key) const {
         return detail::text_of([&](char* text, int64_t* n) {
             return surrogate_plan_option(get(), key.c_str(), text, n);
         });
     }
+    /// Returns a counter of this rank; see surrogate_plan_counter.
     int64_t counter(const std::string& key) const {
         int64_t value = 0;
         check(surrogate_plan_counter(get(), key.c_str(), &value));
         return value;
     }
-    /// Extrapolation in an input, numbered as in Model::inputs().
+    /// Returns the extrapolation of an input, numbered as in Model::inputs().
     surrogate_range_info range(int32_t input) const {
         surrogate_range_info info{};
         check(surrogate_plan_range(get(), input, &info));
         return info;
     }
+    /// Returns a table for a log; see surrogate_plan_describe.
     std::string describe() const { return detail::text_of(get(), surrogate_plan_describe); }
+    /// Returns the handle of the C interface, borrowed.
     surrogate_plan* get() const { return handle_.get(); }
 
 private:

@@ -2,6 +2,20 @@
 #ifndef SURROGATE_MPI_H
 #define SURROGATE_MPI_H
 
+/* Contexts and plans over the ranks of an MPI communicator.
+ *
+ * If an MPI call fails on one rank, the library's call returns MPI or BROKEN on this rank within a
+ * second. The other ranks may wait in the MPI call until the job ends: the host must call
+ * MPI_Abort. Later calls on the context return BROKEN without communication. Destroying the context
+ * and its objects sends nothing and waits for no rank (page how-to/troubleshoot.md).
+ *
+ * Thread levels of MPI. The library calls MPI in the thread that calls the library and in no other;
+ * the threads of its kernels (option threads) send nothing.
+ *   MPI_THREAD_SINGLE, FUNNELED  call it from the thread that initialized MPI
+ *   MPI_THREAD_SERIALIZED        from any thread, while no other thread calls MPI
+ *   MPI_THREAD_MULTIPLE          from any thread; each context from one thread at a time
+ * Contexts check this when they are created, later calls do not. */
+
 #include <mpi.h>
 #include <surrogate/surrogate.h>
 
@@ -21,18 +35,6 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-/* If an MPI call fails on one rank, the library's call returns MPI or BROKEN on this rank within a
- * second. The other ranks may wait in the MPI call until the job ends: the host must call
- * MPI_Abort. Later calls on the context return BROKEN without communication. Destroying the context
- * and its objects sends nothing and waits for no rank (page how-to/troubleshoot.md). */
-
-/* Thread levels of MPI. The library calls MPI in the thread that calls the library and in no other;
- * the threads of its kernels (option threads) send nothing.
- *   MPI_THREAD_SINGLE, FUNNELED  call it from the thread that initialized MPI
- *   MPI_THREAD_SERIALIZED        from any thread, while no other thread calls MPI
- *   MPI_THREAD_MULTIPLE          from any thread; each context from one thread at a time
- * Contexts check this when they are created, later calls do not. */
 
 /* Creates a context over the ranks of `comm`. Collective over comm, which is duplicated once and
  * not used afterwards; its error handler is not changed. options may be NULL; they are copied, and

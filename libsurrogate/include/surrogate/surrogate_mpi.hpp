@@ -2,6 +2,9 @@
 #ifndef SURROGATE_MPI_HPP
 #define SURROGATE_MPI_HPP
 
+// The C interface of surrogate_mpi.h as owners and exceptions; header-only, C++17. Errors are
+// documented there. A call that fails throws surrogate::Error.
+
 #include <surrogate/surrogate_mpi.h>
 
 #include <string>
@@ -9,14 +12,14 @@
 
 namespace surrogate {
 
-/// A context over the ranks of `comm`; collective, see surrogate_context_create_mpi.
+/// Creates a context over the ranks of `comm`. Collective; see surrogate_context_create_mpi.
 inline Context mpi_context(MPI_Comm comm, const Options& options = {}) {
     surrogate_context* handle = nullptr;
     check(surrogate_context_create_mpi(comm, options.get(), &handle));
     return Context(handle);
 }
 
-/// A plan in one call; collective, see surrogate_plan_open_mpi.
+/// Creates context, model, domain and plan in one call. Collective; see surrogate_plan_open_mpi.
 inline Plan mpi_plan(MPI_Comm comm, const std::string& path, const surrogate_points& points,
                      const Options& options = {}) {
     surrogate_plan* handle = nullptr;
@@ -24,7 +27,7 @@ inline Plan mpi_plan(MPI_Comm comm, const std::string& path, const surrogate_poi
     return Plan(handle);
 }
 
-/// The communicator of a context, borrowed; see surrogate_context_comm.
+/// Returns the communicator of a context, borrowed; see surrogate_context_comm.
 inline MPI_Comm mpi_comm(const Context& context) {
     MPI_Comm comm = MPI_COMM_NULL;
     check(surrogate_context_comm(context.get(), &comm));

@@ -63,13 +63,24 @@ typedef struct surrogate_trainer_options surrogate_trainer_options;
  *                                           outputs
  *                    huber                  as l1, with half of the squared error up to huber_delta
  *                                           and huber_delta (|error| - huber_delta / 2) beyond
+ *                    l1_w11                 l1 + w11_weight times the weighted mean of |d_lambda
+ *                                           e| + |d_theta e|, for grids on the sphere: spectral
+ *                                           derivatives of the error e (page
+ *                                           reference/families/sphere.md)
  *                    cross_entropy          of classes: the outputs are logits, one per class, the
  *                                           targets are labels (bind_labels). Mean over points
- *                                           with point and class weights, as in PyTorch
+ *                                           with point and class weights, as in PyTorch. A single
+ *                                           output is the logit of label 1 against label 0
+ *                    focal                  as cross_entropy, with focal_alpha (1 -
+ *                                           p)^focal_gamma (-log p) of a point, where p is the
+ *                                           probability of its label
  *                    custom                 the caller's own: see surrogate_trainer_forward
  *   huber_delta      > 0, in units of the scale; default 1
+ *   w11_weight       >= 0; default 0.1
  *   label_smoothing  0 .. 1: fraction of the target probability that cross_entropy spreads over all
  *                    classes; default 0
+ *   focal_alpha      > 0, at most 1: factor of focal, the same for all classes; default 0.25
+ *   focal_gamma      >= 0: exponent of focal; default 2
  *   gradient_weight  >= 0; default 0.1
  *   optimizer        adamw (default), adam: adds weight_decay to the gradient, sgd
  *   learning_rate    > 0; default 1e-3
@@ -145,32 +156,41 @@ SURROGATE_API surrogate_status surrogate_trainer_create(surrogate_plan* plan,
 
 /* Binds the target of an output: the values that the plan should predict. Local. Shape, unit and
  * order of the array are as in surrogate_plan_bind_output; every step reads it until it is bound
- * again. Inputs are bound on the plan. Errors: as surrogate_plan_bind_input. */
+ * again. Inputs are bound on the plan. Errors: as surrogate_plan_bind_input; INVALID_ARGUMENT
+ * (loss=cross_entropy, focal, custom). */
 SURROGATE_API surrogate_status surrogate_trainer_bind_target(surrogate_trainer* trainer,
                                                              const char* name, const char* unit,
                                                              const surrogate_array* array);
 
 /* Binds the target of an output in a block of a larger array, see surrogate_trainer_bind_target.
- * Local. Errors: as surrogate_plan_bind_input_block. */
+ * Local. Errors: as surrogate_plan_bind_input_block; INVALID_ARGUMENT (loss=cross_entropy, focal,
+ * custom). */
 SURROGATE_API surrogate_status surrogate_trainer_bind_target_block(surrogate_trainer* trainer,
                                                                    const char* name,
                                                                    const char* unit,
                                                                    const surrogate_block* block);
 
-/* Label of a point that losses and errors ignore, as in PyTorch. Since 0.2 */
-enum { SURROGATE_IGNORED_LABEL = -100 };
+/* Label of a point without a class. Since 0.2 */
+enum {
+    SURROGATE_IGNORED_LABEL = -100 /* losses and errors leave the point out, as in PyTorch */
+};
 
-/* Binds the classes of the points, the target of loss=cross_entropy: class c is output c of the
- * card, whose mean is 0 and std is 1. Local. Every step reads the array until it is bound again.
- *   labels  [n_local, 1] of the output domain, int32 or int64: 0 .. n_output - 1, or
+/* Binds the classes of the points, the target of loss=cross_entropy and focal: class c is output c
+ * of the card, whose mean is 0 and std is 1. If the card has one output, it is the logit of class 1
+ * of two; the output of HEPT's task pileup is its probability. Local. Every step reads the array
+ * until it is bound again.
+ *   labels  [n_local, 1] of the output domain, int32 or int64: 0 .. n_class - 1, or
  *           SURROGATE_IGNORED_LABEL for a point to ignore
  * Errors: INVALID_ARGUMENT (another loss), SHAPE. Labels that are not classes are errors of the
  * step. Since 0.2 */
 SURROGATE_API surrogate_status surrogate_trainer_bind_labels(surrogate_trainer* trainer,
                                                              const surrogate_array* labels);
 
-/* Sets the weights of classes in loss=cross_entropy, such as inverse frequencies. Local.
- *   weights  [n_weights], one per output of the card, >= 0, not all 0; copied. Default: 1
+/* Sets the weights of classes in loss=cross_entropy and focal, such as inverse frequencies. The
+ * loss of a point is multiplied by the weight of its label, and the mean is divided by the sum of
+ * these weights. Local.
+ *   weights  [n_weights], one per output of the card, or one of each label, 0 and 1, if it has one
+ *            output; >= 0, not all 0; copied. Default: 1
  * Errors: INVALID_ARGUMENT (another loss; a weight), SHAPE (n_weights). Since 0.2 */
 SURROGATE_API surrogate_status surrogate_trainer_set_class_weights(surrogate_trainer* trainer,
                                                                    const double* weights,
@@ -200,8 +220,9 @@ SURROGATE_API surrogate_status surrogate_trainer_bind_gradient_block(surrogate_t
 SURROGATE_API surrogate_status surrogate_trainer_set_point_weights(surrogate_trainer* trainer,
                                                                    const surrogate_array* weights);
 
-/* Sets the divisor of the errors of an output in weighted_mse, in the output's unit; default: its
- * std on the card. Local. Errors: UNKNOWN_NAME, INVALID_ARGUMENT (scale not positive). */
+/* Sets the divisor of the errors of an output in weighted_mse, l1, huber and l1_w11, in the
+ * output's unit; default: its std on the card. Local. Errors: UNKNOWN_NAME, INVALID_ARGUMENT (scale
+ * not positive; loss=cross_entropy, focal, custom). */
 SURROGATE_API surrogate_status surrogate_trainer_set_scale(surrogate_trainer* trainer,
                                                            const char* output, double scale);
 
@@ -249,10 +270,10 @@ typedef struct surrogate_step_report {
     int64_t samples;      /* samples of this step, over all groups */
     double loss;          /* mean over the samples, before the step */
     double gradient_norm; /* before clipping */
-    double learning_rate;
-    double beta1;        /* momentum of sgd */
-    int32_t was_skipped; /* 1: loss or gradient not finite; weights are unchanged */
-    int32_t reserved;
+    double learning_rate; /* of the schedule in this step */
+    double beta1;         /* of the schedule in this step; the momentum of sgd */
+    int32_t was_skipped;  /* 1: loss or gradient not finite; weights are unchanged */
+    int32_t reserved;     /* 0 */
 } surrogate_step_report;
 
 /* Makes an optimizer step with the mean gradient of all samples accumulated since the last step, on
@@ -273,8 +294,9 @@ SURROGATE_API surrogate_status surrogate_trainer_step(surrogate_trainer* trainer
 /* Returns loss and errors of the bound sample without training on it. Collective over the plan.
  *   loss   may be NULL
  *   error  [n_output of the card] relative L2 error of each output in its unit, with the point
- *          weights if they are set; with cross_entropy the fraction of the points of each class
- *          that are predicted as another class, NaN for a class without points; may be NULL
+ *          weights if they are set; with cross_entropy and focal the fraction of the points of
+ *          each class that are predicted as another class (with one output: of all points), NaN
+ *          for a class without points; may be NULL
  * Errors: as surrogate_trainer_accumulate. */
 SURROGATE_API surrogate_status surrogate_trainer_validate(surrogate_trainer* trainer, double* loss,
                                                           double* error);
@@ -324,7 +346,7 @@ SURROGATE_API surrogate_status surrogate_trainer_reservoir_step(surrogate_traine
  *   - Values of all ranks count as they were bound, without noise. Steps that were skipped or have
  *     failed, samples that stayed in the reservoir, validations, and targets at points of weight 0
  *     do not count.
- *   - With loss=custom and cross_entropy ranges of outputs stay.
+ *   - With loss=custom, cross_entropy and focal ranges of outputs stay.
  *   - Ranges that are not on the card are not added; coordinates and pooled statistics stay.
  *   - All plans of the model, of any thread, use the new ranges from their next run on, time loops
  *     from their next step on. surrogate_model_save, _save_model, _input, _output, _describe and
@@ -337,9 +359,12 @@ SURROGATE_API surrogate_status surrogate_trainer_widen_ranges(surrogate_trainer*
 
 /* ---- files ----------------------------------------------------------------------------------- */
 
-/* Which weights a model file receives: the current ones, their moving average (ema_decay), or the
- * best of the validations. */
-enum { SURROGATE_WEIGHTS = 0, SURROGATE_EMA = 1, SURROGATE_BEST = 2 };
+/* Weights of a training that a model file may receive. */
+enum {
+    SURROGATE_WEIGHTS = 0, /* the current ones */
+    SURROGATE_EMA = 1,     /* their exponential moving average (ema_decay) */
+    SURROGATE_BEST = 2     /* those with the smallest error of the validations */
+};
 
 /* Writes a model file as surrogate_model_save does. Collective; rank 0 of `data_parallel` writes.
  *   which  SURROGATE_WEIGHTS, SURROGATE_EMA or SURROGATE_BEST
@@ -364,6 +389,7 @@ SURROGATE_API surrogate_status surrogate_trainer_save(surrogate_trainer* trainer
  * nothing is changed then. */
 SURROGATE_API surrogate_status surrogate_trainer_restore(surrogate_trainer* trainer,
                                                          const char* path);
+
 /* Returns the note of the last restored checkpoint through (text, n_text). Local. Errors: SHAPE
  * (the buffer is too small), INVALID_ARGUMENT (NULL). */
 SURROGATE_API surrogate_status surrogate_trainer_note(const surrogate_trainer* trainer, char* text,
@@ -374,10 +400,15 @@ SURROGATE_API surrogate_status surrogate_trainer_note(const surrogate_trainer* t
  * Errors: SHAPE (the buffer is too small), INVALID_ARGUMENT (NULL). */
 SURROGATE_API surrogate_status surrogate_trainer_describe(const surrogate_trainer* trainer,
                                                           char* text, int64_t* n_text);
-/* Returns a counter of this rank. Local.
- *   key  "bytes_sent", "collectives": of the last step; "steps"; "bytes" of memory; "given",
- *        "kept": samples added to the reservoir and now in it
- * Errors: UNKNOWN_NAME. */
+
+/* Returns a counter of this rank:
+ *   bytes_sent       payload sent by the last step
+ *   collectives      collective calls of the last step
+ *   steps            optimizer steps so far
+ *   bytes            memory of gradients, moments, reservoir and work arrays
+ *   samples_offered  samples added to the reservoir so far
+ *   samples_stored   samples now in the reservoir
+ * Local. Errors: UNKNOWN_NAME (lists the keys). */
 SURROGATE_API surrogate_status surrogate_trainer_counter(const surrogate_trainer* trainer,
                                                          const char* key, int64_t* value);
 

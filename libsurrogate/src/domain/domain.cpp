@@ -212,8 +212,7 @@ int64_t PointDomain::count_clouds(const surrogate_points& points, const Arrays& 
             throw Error(Status::invalid_argument,
                         "cloud of " + text_of(i, points.global_id, found.n_axis, value) + " is " +
                             std::to_string(cloud) +
-                            "; clouds are numbered from 0, below the number of points of all "
-                            "ranks, " +
+                            ", expected at least 0 and below the number of points of all ranks, " +
                             std::to_string(found.n_global));
         }
     });

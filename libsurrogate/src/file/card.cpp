@@ -45,11 +45,8 @@ std::string parse_name(const json& value, const std::string& where) {
 void require_visible(const std::string& name, const std::string& where) {
     const size_t at = first_hidden(name);
     if (at == std::string::npos) return;
-    fail_bad_file(
-        where +
-        ": expected a name that can be seen whole, found a control or format character at "
-        "offset " +
-        std::to_string(at) + " of '" + printable(name, 60) + "'");
+    fail_bad_file(where + ": the name '" + printable(name, 60) +
+                  "' contains a control or format character at offset " + std::to_string(at));
 }
 
 const json& parse_object(const json& value, const std::string& where) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How names of a caller become fields of the card, and arrays and blocks become their columns.
+// Resolves names of a caller to fields of the card, and arrays and blocks to their columns.
 #include <algorithm>
 
 #include "libsurrogate/src/core/text.hpp"

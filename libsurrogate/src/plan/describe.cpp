@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a plan says of itself, and of values that it met.
+// Texts of a plan about itself, and about invalid values.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>

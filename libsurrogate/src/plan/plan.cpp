@@ -15,7 +15,9 @@ Plan::Plan(std::shared_ptr<const Model> model, std::shared_ptr<Domain> input,
     Communicator& comm = context().comm();
     comm.agree([&] {
         if (&model_->context() != &input_->context() || &model_->context() != &output_->context()) {
-            throw Error(Status::invalid_argument, "model and domain belong to different contexts");
+            throw Error(Status::invalid_argument,
+                        "model and domain belong to different contexts; create both from the same "
+                        "surrogate_context");
         }
         require_clouds();
         options_ = options.over(context().options());
@@ -209,8 +211,8 @@ void Plan::require_good(const Execution::Result& result, bool by_port,
         throw EchoedError(
             Status::not_finite,
             prefix +
-                "values that are not finite came from another rank or arose in the "
-                "network; all predictions are NaN (the rank at fault has its own error)");
+                "non-finite values from another rank or inside the network; all predictions are "
+                "NaN. See the error of the failed rank, or set agree=true");
     }
     throw Error(Status::not_finite, prefix + bad_value_text(result.bad_output, false, by_port));
 }

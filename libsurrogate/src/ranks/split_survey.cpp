@@ -112,7 +112,11 @@ SplitSurvey surveyed(Communicator& comm, const kernels::Queue& queue, const Spli
     comm.agree([&] {
         if (points.n_axis < 1 || points.n_axis > 3 ||
             std::ssize(points.x) != points.n_axis * std::ssize(points.ids))
-            throw Error(Status::internal, "a tree of points whose coordinates do not fit");
+            throw Error(Status::internal,
+                        "points of a tree: " + std::to_string(points.x.size()) +
+                            " coordinates of " + std::to_string(points.ids.size()) + " points on " +
+                            std::to_string(points.n_axis) +
+                            " axes, expected 1 to 3 axes and one coordinate per point and axis");
         found = find_on_threads(queue, points);
     });
     int64_t facts[] = {found.has_bad, found.has_double, found.high_id, found.not_low_id};

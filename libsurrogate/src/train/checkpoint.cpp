@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a trainer keeps in a checkpoint, and how it comes back.
+// Writes and reads the state of a trainer in a checkpoint.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -273,10 +273,26 @@ void Trainer::restore(const char* path) {
         restored.note = file->about().value("note", "");
         restored.counters.n_note = std::ssize(restored.note);
         const Counters& c = restored.counters;
-        if (std::min({c.step, c.n_bad, c.n_seen, c.n_worse, c.n_drop, c.n_kept, c.n_given,
-                      c.n_drawn}) < 0 ||
-            c.n_kept > recipe_.reservoir)
-            throw Error(Status::bad_file, "the counters of the checkpoint cannot be");
+        const std::pair<const char*, int64_t> counters[] = {
+            {"steps", c.step},
+            {"steps that were not finite", c.n_bad},
+            {"validations", c.n_seen},
+            {"validations without improvement", c.n_worse},
+            {"reductions of the rate", c.n_drop},
+            {"stored samples", c.n_kept},
+            {"offered samples", c.n_given},
+            {"drawn samples", c.n_drawn}};
+        for (const auto& [name, value] : counters) {
+            if (value < 0)
+                throw Error(Status::bad_file,
+                            std::string("the checkpoint is corrupt: counter of ") + name + " is " +
+                                std::to_string(value));
+        }
+        if (c.n_kept > recipe_.reservoir)
+            throw Error(Status::bad_file,
+                        "the checkpoint is corrupt: counter of stored samples is " +
+                            std::to_string(c.n_kept) +
+                            ", expected at most reservoir = " + std::to_string(recipe_.reservoir));
         read_ranges(*file, restored);
     });
     data_parallel().broadcast(&restored.counters, sizeof restored.counters, 0);
@@ -310,7 +326,10 @@ void Trainer::read_ranges(const CheckpointFile& file, Restored& restored) const 
     for (const FieldRange& range : restored.seen) {
         const bool is_finite = std::isfinite(range.min) && std::isfinite(range.max);
         if (range == FieldRange{} || (is_finite && range.min <= range.max)) continue;
-        throw Error(Status::bad_file, "the ranges of the checkpoint cannot be");
+        throw Error(Status::bad_file, "the checkpoint is corrupt: range " +
+                                          std::to_string(range.min) + " .. " +
+                                          std::to_string(range.max) +
+                                          " of the samples, expected two finite, ascending values");
     }
 }
 

@@ -46,7 +46,10 @@ void FieldLoss::for_each_term(const Sample& sample, int64_t first, int64_t end,
             use(o, w * (e * e));
             use(targets() + o, w * (t[i] * t[i]));
             if (is(LossKind::mse)) use(plain() + o, e * e);
-            if (has_rho()) use(plain() + o, w * rho(e / scales_[o]));
+            if (!has_rho()) continue;
+            const double derivatives =
+                derivatives_ ? derivatives_->magnitude(static_cast<int64_t>(o), i) : 0;
+            use(plain() + o, w * (rho(e / scales_[o]) + recipe_.w11_weight * derivatives));
         }
     }
     for (int64_t i = first; i < end && has_weighted_mean(); ++i)
@@ -56,20 +59,22 @@ void FieldLoss::for_each_term(const Sample& sample, int64_t first, int64_t end,
 /// Returns the function of an error, in units of the scale, whose mean is loss l1 or huber.
 double FieldLoss::rho(double x) const {
     const double size = std::abs(x), delta = recipe_.huber_delta;
-    if (is(LossKind::l1)) return size;
+    if (has_absolute()) return size;
     return size <= delta ? x * x / 2 : delta * (size - delta / 2);
 }
 
-/// Returns the derivative of rho; 0 for l1 at x = 0, as PyTorch.
+/// Returns the derivative of rho.
 double FieldLoss::rho_derivative(double x) const {
-    if (is(LossKind::l1)) return x > 0 ? 1 : x < 0 ? -1 : 0;
+    if (has_absolute()) return sign(x);
     return std::clamp(x, -recipe_.huber_delta, recipe_.huber_delta);
 }
 
 SampleOutcome FieldLoss::measure(Communicator& comm, const Sample& sample, int64_t n_global,
                                  SampleOutcome own) {
     n_global_ = n_global;
-    if (lattice_) lattice_->bring(queue_, sample, own == SampleOutcome::good);
+    const bool is_good = own == SampleOutcome::good;
+    if (lattice_) lattice_->bring(queue_, sample, is_good);
+    if (derivatives_) derivatives_->measure(queue_, sample, scales_, is_good);
     const auto terms = [&](int64_t first, int64_t end, const auto& use) {
         for_each_term(sample, first, end, use);
     };
@@ -99,10 +104,12 @@ double FieldLoss::value() const {
             for (size_t o = 0; o < n_output_; ++o)
                 sum += sums_[plain() + o] / (stds_[o] * stds_[o]);
             if (n_global_ > 0) return sum / (static_cast<double>(n_global_) * n_output);
-            throw Error(Status::not_finite, "the sample has no points, and no mean over them");
+            throw Error(Status::not_finite,
+                        "the loss is undefined: the sample has no points on any rank");
         case LossKind::weighted_mse:
         case LossKind::l1:
         case LossKind::huber:
+        case LossKind::l1_w11:
             for (size_t o = 0; o < n_output_; ++o)
                 sum += is(LossKind::weighted_mse) ? sums_[o] / (scales_[o] * scales_[o])
                                                   : sums_[plain() + o];
@@ -139,6 +146,7 @@ void FieldLoss::gradient(const Sample& sample, double* to) const {
         };
         lattice_->add_gradient(factor(0), factor(2), to);
     }
+    if (derivatives_) derivatives_->add_gradient(queue_, sample, to);
     for (size_t o = 0; o < n_output_; ++o) {
         double factor = relative;
         if (is(LossKind::mse))
@@ -153,7 +161,9 @@ void FieldLoss::gradient(const Sample& sample, double* to) const {
                 const double e = sample.prediction[first + i] - sample.target[first + i];
                 const double w = is_weighted ? sample.weight_of(i) : 1;
                 const double derivative = has_rho() ? rho_derivative(e / scales_[o]) : e;
-                to[first + i] = (to[first + i] + factor * (w * derivative)) * stds_[o];
+                const double of_grid =
+                    derivatives_ ? factor * (recipe_.w11_weight * to[first + i]) : to[first + i];
+                to[first + i] = (of_grid + factor * (w * derivative)) * stds_[o];
             }
         });
     }
@@ -164,10 +174,10 @@ int64_t FieldLoss::bytes() const {
 }
 
 std::unique_ptr<Loss> make_loss(const Recipe& recipe, std::span<const FieldCard> outputs,
-                                const kernels::Queue& queue) {
+                                bool are_probabilities, const kernels::Queue& queue) {
     if (recipe.loss == LossKind::custom) return nullptr;
-    if (recipe.loss == LossKind::cross_entropy)
-        return std::make_unique<ClassLoss>(recipe, outputs, queue);
+    if (uses_labels(recipe.loss))
+        return std::make_unique<ClassLoss>(recipe, outputs, are_probabilities, queue);
     return std::make_unique<FieldLoss>(recipe, outputs, queue);
 }
 

@@ -12,6 +12,7 @@
 #include "libsurrogate/src/train/lattice_loss.hpp"
 #include "libsurrogate/src/train/sample.hpp"
 #include "libsurrogate/src/train/settings.hpp"
+#include "libsurrogate/src/train/sphere_derivatives.hpp"
 #include "libsurrogate/src/train/term_sums.hpp"
 
 namespace surrogate::impl {
@@ -47,8 +48,8 @@ public:
 ///   weighted_mse  mean over outputs of sum w (e / scale)^2 / sum w
 ///   gradient_l2   relative_l2 plus the terms of LatticeLoss
 ///   l1, huber     mean over outputs of sum w rho(e / scale) / sum w; rho(x) is |x|, or x^2 / 2 up
-/// to
-///                 delta and delta (|x| - delta / 2) beyond
+///                 to delta and delta (|x| - delta / 2) beyond
+///   l1_w11        l1 plus w11_weight times the mean of the derivatives of SphereDerivatives
 class FieldLoss final : public Loss {
 public:
     /// Allocates all memory.
@@ -58,6 +59,8 @@ public:
     void set_scale(size_t output, double scale) { scales_[output] = scale; }
     /// Sets the grid of gradient_l2, which must outlive the calls below.
     void set_lattice(LatticeLoss* lattice) { lattice_ = lattice; }
+    /// Sets the grid of l1_w11, which must outlive the calls below.
+    void set_derivatives(SphereDerivatives* derivatives) { derivatives_ = derivatives; }
 
     SampleOutcome measure(Communicator& comm, const Sample& sample, int64_t n_global,
                           SampleOutcome own) override;
@@ -79,7 +82,8 @@ private:
     size_t lattice() const { return 3 * n_output_ + 1; }
     size_t n_sum() const { return lattice() + (lattice_ ? LatticeLoss::n_sum : 0); }
     bool is(LossKind kind) const { return recipe_.loss == kind; }
-    bool has_rho() const { return is(LossKind::l1) || is(LossKind::huber); }
+    bool has_absolute() const { return is(LossKind::l1) || is(LossKind::l1_w11); }
+    bool has_rho() const { return has_absolute() || is(LossKind::huber); }
     /// Loss that averages a function of each error with the weights of points.
     bool has_weighted_mean() const { return is(LossKind::weighted_mse) || has_rho(); }
     double rho(double x) const;
@@ -94,18 +98,23 @@ private:
     size_t n_output_;
     std::vector<double> stds_, scales_;  // (n_output)
     LatticeLoss* lattice_ = nullptr;
+    SphereDerivatives* derivatives_ = nullptr;
     int64_t n_global_ = 0;
     TermSums sums_;
 };
 
-/// Cross-entropy of classes: the outputs of the network are logits z of C classes, the target is a
-/// label y per point. With p = softmax(z), weight w of a point, class weights v, smoothing s:
-///   sum w ((1 - s) v_y (-log p_y) + s / C sum_c v_c (-log p_c)) / sum w v_y
-/// Points with label -1 are ignored. Source: torch.nn.functional.cross_entropy.
+/// Losses of classes: the outputs of the network are logits of C classes, the target is a label y
+/// per point. With p = softmax(logits), weight w of a point, class weights v, smoothing s:
+///   cross_entropy  sum w ((1 - s) v_y (-log p_y) + s / C sum_c v_c (-log p_c)) / sum w v_y
+///   focal          sum w v_y alpha (1 - p_y)^gamma (-log p_y) / sum w v_y
+/// A single output is the logit of class 1 of two, and the logit of class 0 is 0: p_1 is the
+/// sigmoid of the output. It may also be p_1 itself. The -log p of focal is then at most 100.
+/// Points with negative labels are ignored. Sources: torch.nn.functional.cross_entropy and
+/// binary_cross_entropy_with_logits; specs of the sphere's models and of HEPT, section 7.
 class ClassLoss final : public Loss {
 public:
-    /// Allocates all memory.
-    ClassLoss(const Recipe& recipe, std::span<const FieldCard> outputs,
+    /// Allocates all memory. are_probabilities: of the single output.
+    ClassLoss(const Recipe& recipe, std::span<const FieldCard> outputs, bool are_probabilities,
               const kernels::Queue& queue);
 
     /// Sets the weights of classes, (n_class), >= 0.
@@ -116,7 +125,7 @@ public:
     /// The loss is undefined if the weights of all points are zero.
     double value() const override;
     /// Returns the fraction of the weight of the points of a class that is predicted as another
-    /// class; NaN if the class has none.
+    /// class, of all points if there is one output; NaN if there are none.
     double error(size_t output) const override;
     void gradient(const Sample& sample, double* to) const override;
     int64_t bytes() const override;
@@ -129,15 +138,21 @@ private:
     template <class Use>
     void for_each_term(const Sample& sample, int64_t first, int64_t end, const Use& use) const;
 
+    bool is_binary() const { return n_output_ == 1; }
+    double rho(double b) const;
+    double rho_derivative(double b) const;
+
+    Recipe recipe_;
     kernels::Queue queue_;
-    size_t n_class_;
-    double smoothing_;
-    std::vector<double> stds_, class_weights_;  // (n_class)
+    size_t n_output_, n_class_;
+    bool are_probabilities_;
+    std::vector<double> stds_;           // (n_output)
+    std::vector<double> class_weights_;  // (n_class)
     TermSums sums_;
 };
 
-/// Creates the loss of a recipe; null for loss=custom.
+/// Creates the loss of a recipe; null for loss=custom. are_probabilities: see ClassLoss.
 std::unique_ptr<Loss> make_loss(const Recipe& recipe, std::span<const FieldCard> outputs,
-                                const kernels::Queue& queue);
+                                bool are_probabilities, const kernels::Queue& queue);
 
 }  // namespace surrogate::impl

@@ -16,6 +16,11 @@ struct Sample {
     double weight_of(int64_t point) const { return weight ? weight[point] : 1; }
 };
 
+/// Returns the derivative of |x|; 0 at x = 0, as PyTorch.
+constexpr double sign(double x) {
+    return x > 0 ? 1 : x < 0 ? -1 : 0;
+}
+
 /// Errors of a sample that ranks know. The larger number is worse.
 ///   not_finite  a prediction is not finite, although all inputs are: the step is left out
 ///   failed      a rank has an error

@@ -58,10 +58,13 @@ Key added(Key key) {
 
 const std::vector<Key>& keys() {
     static const std::vector<Key> table = {
-        word("loss", {"relative_l2", "mse", "weighted_mse", "gradient_l2", "l1", "huber",
-                      "cross_entropy", "custom"}),
+        word("loss", {"relative_l2", "mse", "weighted_mse", "gradient_l2", "l1", "huber", "l1_w11",
+                      "cross_entropy", "focal", "custom"}),
         added(positive("huber_delta", "1")),
+        added(not_negative("w11_weight", "0.1")),
         added(fraction("label_smoothing", "0", false)),
+        added({"focal_alpha", "0.25", Takes::number, {}, 0, 1, true, false}),
+        added(not_negative("focal_gamma", "2")),
         not_negative("gradient_weight", "0.1"),
         word("optimizer", {"adamw", "adam", "sgd"}),
         positive("learning_rate", "1e-3"),
@@ -255,7 +258,10 @@ Recipe TrainingSettings::recipe() const {
     recipe.loss = values.kind<LossKind>("loss");
     recipe.gradient_weight = values.number("gradient_weight");
     recipe.huber_delta = values.number("huber_delta");
+    recipe.w11_weight = values.number("w11_weight");
     recipe.label_smoothing = values.number("label_smoothing");
+    recipe.focal_alpha = values.number("focal_alpha");
+    recipe.focal_gamma = values.number("focal_gamma");
     recipe.optimizer = values.kind<OptimizerKind>("optimizer");
     recipe.learning_rate = values.number("learning_rate");
     recipe.weight_decay = values.number("weight_decay");
@@ -286,6 +292,10 @@ Recipe TrainingSettings::recipe() const {
     require_schedule(recipe);
     if (recipe.is_nesterov && (!is_sgd || recipe.beta1 == 0))
         contradict("nesterov=true needs optimizer=sgd and a momentum above 0");
+    if (recipe.loss == LossKind::focal && recipe.label_smoothing > 0) {
+        contradict("label_smoothing is " + number_text(recipe.label_smoothing) +
+                   ", expected 0 with loss=focal; remove it or set loss=cross_entropy");
+    }
     if (recipe.loss == LossKind::custom && recipe.reservoir > 0) {
         contradict(
             "reservoir is set, but steps on stored samples need a loss that the trainer computes; "

@@ -16,9 +16,15 @@ enum class LossKind {
     gradient_l2,
     l1,
     huber,
+    l1_w11,
     cross_entropy,
+    focal,
     custom
 };
+/// Returns true if the targets of a loss are labels of classes.
+constexpr bool uses_labels(LossKind loss) {
+    return loss == LossKind::cross_entropy || loss == LossKind::focal;
+}
 enum class OptimizerKind { adamw, adam, sgd };
 enum class ScheduleKind { constant, one_cycle, cosine, plateau, step };
 
@@ -26,6 +32,7 @@ enum class ScheduleKind { constant, one_cycle, cosine, plateau, step };
 struct Recipe {
     LossKind loss = LossKind::relative_l2;
     double gradient_weight = 0.1, huber_delta = 1, label_smoothing = 0;
+    double w11_weight = 0.1, focal_alpha = 0.25, focal_gamma = 2;
     OptimizerKind optimizer = OptimizerKind::adamw;
     double learning_rate = 1e-3, weight_decay = 1e-5;
     bool decays_all = false;

@@ -49,6 +49,7 @@ Trainer::Trainer(Plan& plan, std::shared_ptr<Context> shared,
                         "loss=gradient_l2 requires points on a structured grid, but the plan's "
                         "domain is a grid on the sphere");
         }
+        if (recipe_.loss == LossKind::l1_w11) (void)sphere();
     });
     find_groups();
     require_same_model();
@@ -58,7 +59,8 @@ Trainer::Trainer(Plan& plan, std::shared_ptr<Context> shared,
                       plan_.weight_stages(), recipe_.bucket);
         sums_->reserve(this->data_parallel());
         require_classes();
-        loss_ = make_loss(recipe_, model_->card().outputs, plan_.queue());
+        loss_ = make_loss(recipe_, model_->card().outputs, model_->network().returns_probability(),
+                          plan_.queue());
         targets_.resize(has_labels() ? 1 : n_output());
         target_rows_.resize(targets_.size(), -1);
         caller_gradients_.resize(n_output());
@@ -72,6 +74,20 @@ Trainer::Trainer(Plan& plan, std::shared_ptr<Context> shared,
         const bool logs = this->data_parallel().rank() == 0 && data_parallel_->has_log();
         if (logs && !settings.old_names().empty()) data_parallel_->log(settings.old_names());
     });
+    if (recipe_.loss != LossKind::l1_w11) return;
+    this->data_parallel().agree([&] {
+        derivatives_.emplace(sphere(), static_cast<int64_t>(n_output()), plan_.queue());
+        field_loss("derivatives").set_derivatives(&*derivatives_);
+    });
+}
+
+/// Returns the domain of the outputs. Throws not_supported for points.
+const SphereDomain& Trainer::sphere() const {
+    if (const auto* const grid = dynamic_cast<const SphereDomain*>(plan_.output().get()))
+        return *grid;
+    throw Error(Status::not_supported,
+                "the plan's domain is a set of points, expected a grid on the sphere for loss=" +
+                    loss_name() + "; set loss=l1");
 }
 
 /// Collective: the groups are told apart by their first ranks.
@@ -84,8 +100,8 @@ void Trainer::find_groups() {
     group_.n = counts[0];
     if (counts[1] == data_parallel().size()) return;
     throw Error(Status::invalid_argument,
-                "the plan's context is not a part of the context to train across: that one has " +
-                    std::to_string(data_parallel().size()) + " ranks, the plans there " +
+                "the contexts of the plans do not partition the data-parallel context: it has " +
+                    std::to_string(data_parallel().size()) + " ranks, they have " +
                     std::to_string(counts[1]));
 }
 
@@ -120,18 +136,13 @@ void Trainer::require_same_model() const {
 void Trainer::require_classes() const {
     if (!has_labels()) return;
     const auto& outputs = model_->card().outputs;
-    if (outputs.size() < 2) {
-        throw Error(Status::invalid_argument,
-                    "loss=cross_entropy needs an output for each of two or more classes, and the "
-                    "model has one output");
-    }
     for (const FieldCard& output : outputs) {
         if (output.mean == 0 && output.std == 1) continue;
-        throw Error(
-            Status::invalid_argument,
-            "output '" + output.name + "' has mean " + number_text(output.mean) + " and std " +
-                number_text(output.std) +
-                " on the card, expected 0 and 1: with loss=cross_entropy outputs are logits");
+        throw Error(Status::invalid_argument,
+                    "output '" + output.name + "' has mean " + number_text(output.mean) +
+                        " and std " + number_text(output.std) +
+                        " on the card, expected 0 and 1: with loss=" + loss_name() +
+                        " outputs are logits or probabilities of classes");
     }
 }
 
@@ -146,7 +157,8 @@ void Trainer::bind_labels(const surrogate_array* labels) {
     if (!has_labels()) {
         throw Error(Status::invalid_argument,
                     "loss is '" + loss_name() +
-                        "', expected 'cross_entropy' for labels; set loss=cross_entropy");
+                        "', expected 'cross_entropy' or 'focal' for labels; set "
+                        "loss=cross_entropy");
     }
     if (!labels) throw Error(Status::invalid_argument, "array of labels is NULL");
     check_array(*labels, "labels", false, NumberKind::integer);
@@ -159,23 +171,32 @@ void Trainer::bind_labels(const surrogate_array* labels) {
     target_rows_[0] = n_point();
 }
 
+/// Returns the name of a class for messages.
+std::string Trainer::class_text(int64_t c) const {
+    if (n_output() == 1) return std::to_string(c);
+    return "'" + model_->card().outputs[static_cast<size_t>(c)].name + "'";
+}
+
 void Trainer::set_class_weights(const double* weights, int64_t n) {
     auto* const loss = dynamic_cast<ClassLoss*>(loss_.get());
     if (!loss) {
         throw Error(Status::invalid_argument,
-                    "class weights are for loss=cross_entropy, and loss is '" + loss_name() + "'");
+                    "class weights are for the losses cross_entropy and focal, and loss is '" +
+                        loss_name() + "'");
     }
     if (!weights) throw Error(Status::invalid_argument, "class weights are NULL");
-    if (n != static_cast<int64_t>(n_output())) {
-        throw Error(Status::shape, "there are " + std::to_string(n) + " class weights, expected " +
-                                       std::to_string(n_output()) + ", one per output");
+    if (n != n_class()) {
+        throw Error(Status::shape,
+                    "there are " + std::to_string(n) + " class weights, expected " +
+                        std::to_string(n_class()) +
+                        (n_output() == 1 ? ", of the labels 0 and 1" : ", one per output"));
     }
     double largest = 0;
     for (int64_t c = 0; c < n; ++c) {
         if (!(weights[c] >= 0) || std::isinf(weights[c])) {
-            throw Error(Status::invalid_argument,
-                        "weight of class '" + model_->card().outputs[static_cast<size_t>(c)].name +
-                            "' is " + number_text(weights[c]) + ", expected a number from 0");
+            throw Error(Status::invalid_argument, "weight of class " + class_text(c) + " is " +
+                                                      number_text(weights[c]) +
+                                                      ", expected a number from 0");
         }
         largest = std::max(largest, weights[c]);
     }
@@ -287,7 +308,8 @@ int64_t Trainer::counter(const char* key) const {
     const int64_t bytes = optimizer_->bytes() + sums_->bytes() + (loss_ ? loss_->bytes() : 0) +
                           reservoir_.bytes() + best_.bytes() + prediction_.bytes() +
                           target_.bytes() + gradient_.bytes() + weights_.bytes() + noise_.bytes() +
-                          labels_.bytes() + (lattice_ ? lattice_->bytes() : 0);
+                          labels_.bytes() + (lattice_ ? lattice_->bytes() : 0) +
+                          (derivatives_ ? derivatives_->bytes() : 0);
     const std::pair<std::string, int64_t> counters[] = {
         {"bytes_sent", last_step_.bytes},        {"collectives", last_step_.collectives},
         {"steps", optimizer_->n_step()},         {"bytes", bytes},

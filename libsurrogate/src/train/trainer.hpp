@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <exception>
 #include <memory>
@@ -91,6 +92,7 @@ private:
     void find_groups();
     void require_same_model() const;
     void require_classes() const;
+    std::string class_text(int64_t c) const;
     std::span<const double> weights_of(int32_t which);
     void follow_lattice();
     void make_room();
@@ -102,7 +104,9 @@ private:
                       int64_t n_row) const;
     void require_targets() const;
     void require_gradients() const;
-    bool has_labels() const { return recipe_.loss == LossKind::cross_entropy; }
+    bool has_labels() const { return uses_labels(recipe_.loss); }
+    int64_t n_class() const { return std::max<int64_t>(2, static_cast<int64_t>(n_output())); }
+    const SphereDomain& sphere() const;
     std::string loss_name() const { return settings_.all().at("loss"); }
     FieldLoss& field_loss(const char* what) const;
     void take_labels(const Column& from, NumberKind kind);
@@ -152,6 +156,7 @@ private:
     std::optional<GradientSums> sums_;
     std::unique_ptr<Loss> loss_;  ///< null: loss=custom
     std::optional<LatticeLoss> lattice_;
+    std::optional<SphereDerivatives> derivatives_;  ///< loss=l1_w11
     Noise noise_{0, 0};
     int64_t n_x_ = 0, n_y_ = 0;
     int64_t lattice_revision_ = -1;  // revision of the domain for which lattice_ was set up
@@ -159,7 +164,7 @@ private:
     // (n_output), or one column: the labels of classes.
     std::vector<Column> targets_;                // no data: not bound
     std::vector<int64_t> target_rows_;           // -1: not bound
-    kernels::Buffer<int64_t> labels_;            // (n_point); loss=cross_entropy
+    kernels::Buffer<int64_t> labels_;            // (n_point); losses of classes
     std::vector<Column> caller_gradients_;       // (n_output); loss=custom
     std::vector<int64_t> caller_gradient_rows_;  // (n_output), -1: not bound
     std::optional<SampleOutcome> evaluated_;     // of forward(), until backward(); loss=custom

@@ -27,7 +27,7 @@ std::span<const double> Trainer::weights_of(int32_t which) {
     if (which == SURROGATE_EMA) {
         if (recipe_.ema_decay > 0) return optimizer_->average();
         throw Error(Status::invalid_argument,
-                    "there is no average of the weights; give the training setting average=..");
+                    "there is no average of the weights; set ema_decay > 0 to keep one");
     }
     if (which != SURROGATE_BEST) {
         throw Error(Status::invalid_argument,

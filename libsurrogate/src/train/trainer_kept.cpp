@@ -29,7 +29,7 @@ BadValue copy_column(const Column& from, NumberKind kind, int64_t n, double* to)
 void Trainer::require_keepable() const {
     if (recipe_.reservoir == 0) {
         throw Error(Status::invalid_argument,
-                    "the reservoir has no room; give the training setting reservoir=..");
+                    "the reservoir has size 0; set reservoir=N to keep N samples");
     }
     for (size_t i = 0; i < plan_.inputs().size(); ++i) {
         const bool is_at_points = plan_.input_place(i) == PortPlace::input_points ||

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a trainer does with samples: forward, loss, back; and the steps.
+// Samples and steps of a trainer: forward pass, loss, backward pass, optimizer.
 #include <surrogate/surrogate_train.h>
 
 #include <algorithm>
@@ -146,15 +146,14 @@ void Trainer::take_gradients() {
 /// invalid_argument for a label that is not a class.
 void Trainer::take_labels(const Column& from, NumberKind kind) {
     constexpr int64_t ignored = SURROGATE_IGNORED_LABEL;
-    const auto n_class = static_cast<int64_t>(n_output());
     for (int64_t i = 0; i < n_point(); ++i) {
         const int64_t label = kind == NumberKind::integer ? load_integer(from, i)
                                                           : static_cast<int64_t>(load(from, i));
         labels_[i] = label;
-        if (label == ignored || (label >= 0 && label < n_class)) continue;
+        if (label == ignored || (label >= 0 && label < n_class())) continue;
         throw Error(Status::invalid_argument,
                     "label " + std::to_string(label) + " at " + plan_.output()->point_text(i) +
-                        " is not a class, expected 0 to " + std::to_string(n_class - 1) +
+                        " is not a class, expected 0 to " + std::to_string(n_class() - 1) +
                         ", or -100 for a point to ignore");
     }
 }
@@ -235,7 +234,7 @@ SampleOutcome Trainer::measure(const Source& source, bool is_learnt) {
     if (problem) std::rethrow_exception(problem);
     if (outcome != SampleOutcome::failed) return outcome;
     throw EchoedError(Status::not_finite,
-                      "another rank could not use its share of the sample (it has its own error)");
+                      "another rank failed on its part of the sample; see the error of that rank");
 }
 
 /// Returns the worst outcome of all ranks, and computes the sums of the loss if it is `good`.
@@ -381,7 +380,7 @@ surrogate_step_report Trainer::skip(surrogate_step_report report) {
                     (n_bad_ == 1 ? " step" : " steps in a row") +
                     " (max_nonfinite_steps=" + std::to_string(recipe_.max_nonfinite_steps) +
                     "); the weights are those of the last good step. A smaller learning_rate or "
-                    "clip may help");
+                    "max_grad_norm may help");
 }
 
 surrogate_step_report Trainer::step() {

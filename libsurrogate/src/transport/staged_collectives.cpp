@@ -201,8 +201,8 @@ private:
         if (failure) break_by(failure);
         if (has_any_failed) {
             break_by(std::make_exception_ptr(
-                Error(Status::device, std::string("the device of another rank failed in a ") +
-                                          operation + "; that rank's error says how")));
+                Error(Status::device, std::string("a device on another rank failed during a ") +
+                                          operation + "; see the error of that rank")));
         }
         failure_ = failure_of([&] { bring_back(values, n_byte, stream); });
         if (failure_) std::rethrow_exception(failure_);

@@ -79,6 +79,31 @@ def toctree(names, caption=""):
     return "\n```{toctree}\n:hidden:\n" + (f":caption: {caption}\n" if caption else "") + "\n" + "\n".join(names) + "\n```\n"
 
 
+def directive(kind, name, options=()):
+    return f".. doxygen{kind}:: {name}\n" + "".join(f"   :{one}\n" for one in options) + "\n"
+
+
+def cpp_directives(header):
+    """Returns a directive per entity of a C++ header: Sphinx accepts a namespace only once."""
+    text = next(one for folder in ("libsurrogate", "coupling/*")
+                for one in source.glob(f"{folder}/include/surrogate/{header}")).read_text()
+    text = re.sub(r"^namespace detail \{.*?^\}  // namespace detail", "", text, flags=re.S | re.M)
+    entity = re.compile(r"^(?:(class|enum class) (\w+)|(?:inline |template <.*>\n)?[\w:]+ (\w+)"
+                        r"(\((?:[^{]|\{\})*\)) \{)", re.M)
+    functions = [match[3] for match in entity.finditer(text)]
+    made = directive("file", f"surrogate/{header}",
+                     ("sections: briefdescription detaileddescription",))
+    for kind, name, function, parameters in entity.findall(text):
+        if kind:
+            options = ("members:",) if kind == "class" else ()
+            made += directive(kind.split()[0], f"surrogate::{name}", options)
+        else:
+            parameters = re.sub(r"\s+", " ", re.sub(r" = [\w{}]+", "", parameters))
+            is_overloaded = functions.count(function) > 1
+            made += directive("function", f"surrogate::{function}{parameters * is_overloaded}")
+    return made
+
+
 def staged(page, text):
     name = page.relative_to(documents)
     up = "../" * (len(name.parts) - 1)
@@ -94,9 +119,12 @@ def staged(page, text):
         text += toctree(names, "" if up else "Contents")
     if str(name) == "reference/api.md":
         for header in re.findall(r"^## `(surrogate\w*\.h(?:pp)?)`", text, re.M):
-            directive = f"```{{eval-rst}}\n.. doxygenfile:: surrogate/{header}\n   :sections: briefdescription detaileddescription" \
-                        " innerclass define enum typedef struct union func var public-* user-defined\n```\n"
-            text = text.replace(f"## `{header}`\n", f"## `{header}`\n\n{directive}")
+            made = cpp_directives(header) if header.endswith("pp") else directive(
+                "file", f"surrogate/{header}", (
+                    "sections: briefdescription detaileddescription innerclass define enum typedef"
+                    " func public-attrib",))
+            title = f"## `{header}`\n"
+            text = text.replace(title, f"{title}\n```{{eval-rst}}\n{made}```\n")
     return text
 
 

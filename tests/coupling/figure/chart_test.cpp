@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Charts as pictures: curves, text and gaps, without a display.
+#include "coupling/figure/chart.hpp"
+
 #include <gtest/gtest.h>
 #include <vtkImageData.h>
 #include <vtkNew.h>
@@ -7,8 +9,6 @@
 
 #include <array>
 #include <limits>
-
-#include "coupling/figure/chart.hpp"
 
 namespace {
 

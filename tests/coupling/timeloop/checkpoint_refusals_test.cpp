@@ -148,7 +148,7 @@ TEST_F(CheckpointRefusals, OfANewerFormatNamesBoth) {
     std::memcpy(bytes.data(), seal.data(), seal.size());
     MPI_Barrier(world);
     expect_bad(file(bytes), std::string("has format 9, and this library (") + surrogate_version() +
-                                 ") reads formats up to 1");
+                                ") reads formats up to 1");
 }
 
 TEST_F(CheckpointRefusals, OfWhatCannotBeReadSayWhy) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What follows a outcome: who steps, for how long, and what the log and the report say.
+// Consequences of an outcome: which solver steps, for how long, and the lines in log and report.
 #include "tests/coupling/timeloop/loop_case.hpp"
 
 namespace surrogate::test {

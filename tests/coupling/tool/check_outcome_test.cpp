@@ -22,7 +22,7 @@ const Model& model_of(const std::string& family) {
 
 /// Judged by the bound of the library.
 CheckOutcome judge(const Evidence& evidence, const double* y, const std::string& precision,
-              const std::string& family) {
+                   const std::string& family) {
     return tool::judge(evidence, y, [&](bool is_double, double official) {
         return model_of(family).check_bound(precision, is_double, official);
     });
@@ -41,7 +41,7 @@ struct TwoNumbers {
     }
     Evidence evidence() const { return {official.data(), truth.data(), truth.size()}; }
     CheckOutcome judged(const std::string& precision = "fp32",
-                   const std::string& family = "flare") const {
+                        const std::string& family = "flare") const {
         return judge(evidence(), y.data(), precision, family);
     }
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What reaches a terminal, and which files are left alone.
+// Output on a terminal, and files that are not touched.
 #include "coupling/job/output.hpp"
 
 #include <gtest/gtest.h>

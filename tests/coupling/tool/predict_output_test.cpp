@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where `surrogate predict` writes: never over what it reads, never silently over an earlier
+// Files that `surrogate predict` writes: never over its inputs, never silently over an earlier
 // result, and an earlier result stays until the new one is complete.
 #include <gtest/gtest.h>
 

@@ -279,7 +279,7 @@ TEST_F(EvaluateProgram, ClassesHaveTheScoresOfTheirConfusionMatrix) {
         logits[c].resize(height.size());
         plan.bind_output(names[c], column(logits[c].data(), n_point));
     }
-    double confusion[3][3] = {}, loss = 0, n = 0, correct = 0;
+    double confusion[3][3] = {}, loss = 0, n = 0, correct = 0, weighted = 0, weight = 0;
     for (int64_t s = 0; s < set.n_sample; ++s) {
         const auto at = [&](size_t i) {
             const auto point = static_cast<int64_t>(i);
@@ -299,8 +299,12 @@ TEST_F(EvaluateProgram, ClassesHaveTheScoresOfTheirConfusionMatrix) {
             }
             loss += std::log(sum) - logits[static_cast<size_t>(label)][i];
             confusion[label][largest] += 1;
-            correct += static_cast<size_t>(label) == largest ? 1 : 0;
+            const bool is_correct = static_cast<size_t>(label) == largest;
+            correct += is_correct ? 1 : 0;
             n += 1;
+            const double w = set.weight(at(i).first, at(i).second);  // the same in all samples
+            weighted += is_correct ? w : 0;
+            weight += w;
         }
     }
     const json found = report("r.json");
@@ -349,6 +353,10 @@ TEST_F(EvaluateProgram, ClassesHaveTheScoresOfTheirConfusionMatrix) {
     for (const std::string name : {"class", "class.target", "low", "middle", "high"})
         EXPECT_NE(mesh.find("Name=\"" + name + "\""), std::string::npos) << name;
 #endif
+    ClassSet{.n_sample = 3, .seed = 5, .has_weights = true}.write(file("weights.h5"));
+    evaluate(0, model + " --labels kind --data " + file("weights.h5") + " --json " +
+                    file("weights.json"));
+    EXPECT_NEAR(report("weights.json").at("accuracy").get<double>(), weighted / weight, 1e-12);
     // Cards of earlier versions have no classes.
     const std::string earlier = file("earlier.safetensors");
     EXPECT_EQ(surrogate("convert " + model + " " + earlier +
@@ -378,8 +386,8 @@ TEST_F(EvaluateProgram, OneLogitSeparatesTwoClasses) {
     const std::string arguments =
         classifier + " --map mobility=height --labels kind --data " + file("classes.h5");
     ClassSet{.n_sample = 2}.write(file("classes.h5"));
-    expect_told(evaluate(2, arguments), "expected 0 to 1 for the 2 classes");
-    ClassSet{.n_sample = 2, .n_class = 2}.write(file("classes.h5"));
+    expect_told(evaluate(2, arguments), "expected 0 to 1, or -100");
+    ClassSet{.n_sample = 2, .is_binary = true}.write(file("classes.h5"));
     evaluate(0, arguments + " --json " + file("r.json"));
     const json classes = report("r.json").at("classes");
     EXPECT_EQ(classes.at(0).at("name"), "not wet");

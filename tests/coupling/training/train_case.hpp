@@ -71,13 +71,16 @@ struct LatticeSet {
     }
 };
 
-/// Points of n x n cells in classes, by the sum of a wave and x. Point 0 of each sample is ignored.
+/// Points of n x n cells in two or three classes, by the sum of a wave and x. Point 0 of each
+/// sample is ignored.
 struct ClassSet {
     int64_t n_sample = 16, n = 8, seed = 0;
-    int64_t n_class = 3;
     int64_t bad_sample = -1, bad_label = 0;  ///< label of point 5 of this sample
     int64_t ignored_sample = -1;             ///< whose points are all ignored
+    bool is_binary = false;
+    bool has_weights = false;
 
+    double weight(int64_t i, int64_t j) const { return 1 + static_cast<double>((i * n + j) % 3); }
     double height(int64_t sample, int64_t i, int64_t j) const {
         const double x = static_cast<double>(i) / static_cast<double>(n);
         const double y = static_cast<double>(j) / static_cast<double>(n);
@@ -87,7 +90,8 @@ struct ClassSet {
         if ((i == 0 && j == 0) || sample == ignored_sample) return -100;
         if (sample == bad_sample && i * n + j == 5) return bad_label;
         const double sum = height(sample, i, j) + static_cast<double>(i) / static_cast<double>(n);
-        return std::min<int64_t>(sum < 0.5 ? 0 : sum < 1.2 ? 1 : 2, n_class - 1);
+        if (is_binary) return sum < 0.9 ? 0 : 1;
+        return sum < 0.5 ? 0 : sum < 1.2 ? 1 : 2;
     }
     /// Particles of four points, and of the last point alone; 0 for the first points.
     int64_t particle(int64_t i, int64_t j) const { return (i * n + j + 1) / 4; }
@@ -103,8 +107,9 @@ struct ClassSet {
         set.add("height", {"sample", "x", "y"}, "m");
         set.add("kind", {"sample", "x", "y"}, nullptr, nullptr, SURROGATE_INT64);
         set.add("particle", {"sample", "x", "y"}, nullptr, nullptr, SURROGATE_INT64);
+        if (has_weights) set.add("weight", {"x", "y"}, "1");
         set.begin();
-        std::vector<double> axis, heights;
+        std::vector<double> axis, heights, weights;
         std::vector<int64_t> labels, particles;
         for (int64_t i = 0; i < n; ++i) axis.push_back(static_cast<double>(i));
         for (int64_t s = 0; s < n_sample; ++s)
@@ -118,13 +123,17 @@ struct ClassSet {
         set.put("y", 0, column(axis.data(), n));
         set.put("height", 0, column(heights.data(), std::ssize(heights)));
         set.put("kind", 0, column(labels.data(), std::ssize(labels)));
+        for (int64_t i = 0; i < n; ++i)
+            for (int64_t j = 0; j < n; ++j) weights.push_back(weight(i, j));
+        if (has_weights) set.put("weight", 0, column(weights.data(), n * n));
         set.put("particle", 0, column(particles.data(), std::ssize(particles)));
         set.finish();
     }
 };
 
 /// A cloud of 40 points with four coordinates, which all samples share: u = a sin(c + d), where c
-/// and d are the third and fourth coordinate.
+/// and d are the third and fourth coordinate. A point has one of seven kinds, and the label 1 if u
+/// is above 0.
 struct FourAxesSet {
     int64_t n_sample = 12, n_point = 40;
 
@@ -139,9 +148,12 @@ struct FourAxesSet {
             set.add(names[k], {"point"}, "1", nullptr, SURROGATE_FLOAT64, axes[k]);
         set.add("a", {"sample", "point"}, "1");
         set.add("u", {"sample", "point"}, "1");
+        set.add("kind", {"sample", "point"}, "1");
+        set.add("label", {"sample", "point"}, nullptr, nullptr, SURROGATE_INT64);
         set.begin();
         std::vector<std::vector<double>> x(4);
-        std::vector<double> a, u;
+        std::vector<double> a, u, kind;
+        std::vector<int64_t> label;
         for (int64_t k = 0; k < 4; ++k)
             for (int64_t i = 0; i < n_point; ++i)
                 x[static_cast<size_t>(k)].push_back(wave(i, k, 3 + i));
@@ -149,11 +161,15 @@ struct FourAxesSet {
             for (size_t i = 0; i < static_cast<size_t>(n_point); ++i) {
                 a.push_back(1 + 0.5 * wave(s, static_cast<int64_t>(i), 1));
                 u.push_back(a.back() * std::sin(x[2][i] + x[3][i]));
+                kind.push_back(static_cast<double>(i % 7));
+                label.push_back(u.back() > 0 ? 1 : 0);
             }
         }
         for (size_t k = 0; k < 4; ++k) set.put(names[k], 0, column(x[k].data(), n_point));
         set.put("a", 0, column(a.data(), std::ssize(a)));
         set.put("u", 0, column(u.data(), std::ssize(u)));
+        set.put("kind", 0, column(kind.data(), std::ssize(kind)));
+        set.put("label", 0, column(label.data(), std::ssize(label)));
         set.finish();
     }
 };

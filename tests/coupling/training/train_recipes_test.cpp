@@ -155,6 +155,80 @@ TEST_F(TrainProgram, ClassesOfPointsAreLearned) {
 #endif
 }
 
+/// One output is the logit of label 1 of two.
+TEST_F(TrainProgram, OneOutputLearnsTwoClassesWithEitherLoss) {
+    ClassSet{.is_binary = true}.write(file("train.h5"));
+    ClassSet{.n_sample = 4, .seed = 5, .is_binary = true}.write(file("test.h5"));
+    for (const std::string loss : {"focal", "cross_entropy"}) {
+        Recipe recipe = classifier();
+        recipe.model.replace(recipe.model.find("['low', 'middle', 'high']"), 25, "['high']");
+        recipe.model.replace(recipe.model.find("out_dim = 3"), 11, "out_dim = 1");
+        recipe.training = "epochs = 20\nbatch = 2\nlearning_rate = 1e-2\nseed = 1\nloss = '" +
+                          loss + "'\nclass_weights = { high = 2 }\n";
+        if (loss == "focal") recipe.training += "focal_alpha = 0.5\nfocal_gamma = 1.5\n";
+        recipe.folder = loss;
+        train(0, recipe);
+        EXPECT_LT(column_of(loss, "error of high").back(), 0.1);
+        const std::string model = file(loss + "/last.safetensors");
+        const Outcome evaluated = surrogate("evaluate " + model + " --data " + file("test.h5") +
+                                            " --labels kind --json " + file(loss + ".json"));
+        ASSERT_EQ(evaluated.status, 0) << evaluated.text;
+        const json found = json::parse(read(file(loss + ".json")));
+        EXPECT_GT(found.at("accuracy").get<double>(), 0.9);
+        EXPECT_LT(found.at("cross_entropy").get<double>(), 0.4);
+        EXPECT_EQ(found.at("classes").at(0).at("name"), "not high");
+        EXPECT_EQ(found.at("classes").at(1).at("name"), "high");
+        if (loss != "focal") continue;
+        Recipe part = recipe;
+        part.folder = "part";
+        part.training.replace(part.training.find("20"), 2, "10");
+        train(0, part);
+        part.training = recipe.training;
+        train(0, part, "--resume");
+        EXPECT_EQ(weights(model), weights(file("part/last.safetensors")));
+#ifdef SURROGATE_MPIRUN
+        recipe.folder = "spread";
+        train(0, recipe, "", SURROGATE_MPIRUN " 3");
+        EXPECT_EQ(weights(model), weights(file("spread/last.safetensors")));
+#endif
+    }
+    ClassSet{.bad_sample = 3, .bad_label = 2, .is_binary = true}.write(file("train.h5"));
+    Recipe recipe = classifier();
+    recipe.model.replace(recipe.model.find("['low', 'middle', 'high']"), 25, "['high']");
+    recipe.model.replace(recipe.model.find("out_dim = 3"), 11, "out_dim = 1");
+    expect_told(train(2, recipe), "has the label 2 at point 5, expected 0 to 1, or -100");
+    recipe.training = "epochs = 1\nloss = 'focal'\nlabel_smoothing = 0.1\n";
+    ClassSet{.is_binary = true}.write(file("train.h5"));
+    expect_told(train(2, recipe), "label_smoothing is 0.1, expected 0 with loss=focal");
+    recipe.data = "";
+    expect_told(train(2, recipe), "loss 'focal' needs 'labels'");
+}
+
+/// The output of the network is a probability.
+TEST_F(TrainProgram, ThePileupTaskIsTrainedAndEvaluated) {
+    FourAxesSet().write(file("train.h5"));
+    FourAxesSet{.n_sample = 3}.write(file("test.h5"));
+    Recipe recipe;
+    recipe.model =
+        "family = 'hept'\ninputs = ['a1', 'a2', 'c', 'd', 'a', 'kind']\noutputs = ['leading']\n"
+        "network = { task = 'pileup', in_dim = 2, h_dim = 16, num_heads = 2, n_layers = 1, "
+        "n_hashes = 2, block_size = 10, num_regions = 9 }\n";
+    recipe.data = "labels = 'label'\nnormalize = false\n";
+    recipe.training = "epochs = 10\nlearning_rate = 5e-3\nloss = 'focal'\n";
+    recipe.options = "threads = 1\n";
+    recipe.validation = "test.h5";
+    train(0, recipe);
+    const double error = column_of("out", "error of leading").back();
+    EXPECT_LT(error, 0.2);
+    const Outcome evaluated =
+        surrogate("evaluate " + file("out/last.safetensors") + " --data " + file("test.h5") +
+                  " --labels label --json " + file("r.json"));
+    ASSERT_EQ(evaluated.status, 0) << evaluated.text;
+    const json found = json::parse(read(file("r.json")));
+    EXPECT_NEAR(found.at("accuracy").get<double>(), 1 - error, 1e-9);
+    EXPECT_LT(found.at("cross_entropy").get<double>(), 0.6);
+}
+
 TEST_F(TrainProgram, BadLabelsAreErrorsBeforeTheFirstStep) {
     const auto expect_refused = [&](const Recipe& recipe, const std::string& text) {
         expect_told(train(2, recipe), text);
@@ -286,6 +360,42 @@ TEST_F(TrainProgram, SeriesOnTheSphereAreLearntFrom) {
     recipe.folder = "apart";
     train(0, recipe);
     EXPECT_LT(column_of("apart", "validation").back(), 0.5 * column_of("apart", "validation")[0]);
+}
+
+TEST_F(TrainProgram, DerivativesOnTheSphereAreLearntFrom) {
+    SphereSet().write(file("train.h5"));
+    Recipe whole = emulator();
+    whole.training.replace(whole.training.find("weighted_mse"), 12, "l1_w11");
+    whole.training += "w11_weight = 0.5\nepochs = 20\n";
+    whole.folder = "whole";
+    train(0, whole);
+    const auto loss = column_of("whole", "loss");
+    EXPECT_LT(loss.back(), 0.5 * loss.front());
+    const Outcome evaluated =
+        surrogate("evaluate " + file("whole/best.safetensors") + " --data " + file("train.h5"));
+    EXPECT_EQ(evaluated.status, 0) << evaluated.text;
+    Recipe part = whole;
+    part.folder = "part";
+    part.training.replace(part.training.find("epochs = 20"), 11, "epochs = 9");
+    train(0, part);
+    part.training = whole.training;
+    train(0, part, "--resume");
+    EXPECT_EQ(weights(file("whole/last.safetensors")), weights(file("part/last.safetensors")));
+#ifdef SURROGATE_MPIRUN
+    Recipe spread = whole;
+    spread.folder = "spread";
+    train(0, spread, "", SURROGATE_MPIRUN " 3");
+    EXPECT_EQ(weights(file("whole/last.safetensors")), weights(file("spread/last.safetensors")));
+#endif
+    Recipe other = whole;
+    other.training.replace(other.training.find("w11_weight = 0.5"), 16, "w11_weight = 0.4");
+    expect_told(train(2, other, "--resume"), "w11_weight");
+    other.training.replace(other.training.find("w11_weight = 0.4"), 16, "w11_weight = -1 ");
+    expect_told(train(2, other), "expected a number from 0");
+    LatticeSet().write(file("train.h5"));
+    Recipe points;
+    points.training = "epochs = 1\nloss = 'l1_w11'\n";
+    expect_told(train(2, points), "expected a grid on the sphere for loss=l1_w11");
 }
 
 TEST_F(TrainProgram, RolloutLearnsFromTheModelsOwnPredictions) {

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # cmake -DNVCC=<nvcc> -DCCACHE=<ccache> -DKEEP=<keep_report.sh> -DWORK=<scratch folder> -P report.cmake
-# What ptxas says of a kernel is kept beside its object also when ccache has the object already.
+# Checks that the report of ptxas is kept beside the object of a kernel, also if ccache has the
+# object.
 cmake_minimum_required(VERSION 3.25)
 file(REMOVE_RECURSE ${WORK})
 file(WRITE ${WORK}/kernel.cu "__global__ void twice(float* x) { x[threadIdx.x] *= 2; }\n")

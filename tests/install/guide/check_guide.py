@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""check_guide.py HTML SOURCE: the guide as HTML. Every link between its files leads to a file and an anchor that exist, every
-function of the C headers is in the page of the interface, and the page of status codes and the page of remedies have every
-status."""
+"""check_guide.py HTML SOURCE: the guide as HTML. Every link between its files leads to a file and
+an anchor that exist, every function and member of the C headers and every class and public function
+of the C++ headers is in the page of the interface, and the page of status codes and the page of
+remedies have every status."""
 import html.parser
 import pathlib
 import re
@@ -39,13 +40,37 @@ for file, page in pages.items():
             problems.append(f"{file.name}: {link}: no such anchor")
 
 interface = (folder / "reference/api.html").read_text()
-n_function = 0
+n_function = n_member = n_cpp = 0
 for header in [*(source / "libsurrogate/include/surrogate").glob("*.h"), *source.glob("coupling/*/include/surrogate/*.h")]:
     text = re.sub(r"\n#[^\n]*", "\n", header.read_text())
     for name in re.findall(r"SURROGATE[A-Z_]*API[^;(]*?(surrogate_[a-z0-9_]+)\(", text):
         n_function += 1
         if f'id="c.{name}"' not in interface:
             problems.append(f"{header.name}: {name} is not in the guide")
+    for name, body in re.findall(r"^typedef struct (\w+) \{\n(.*?)^\}", text, re.S | re.M):
+        for member in re.findall(r"(\w+)(?:\[\d+\])?;", re.sub(r"/\*.*?\*/", "", body, flags=re.S)):
+            n_member += 1
+            if f'id="c.{name}.{member}"' not in interface:
+                problems.append(f"{header.name}: {name}.{member} is not in the guide")
+
+
+def mangled(*names):
+    return "9surrogate" + "".join(f"{len(name)}{name}" for name in names)
+
+
+internal = re.compile(r"^namespace detail \{.*?^\}  // namespace detail|^private:.*?(?=^\})",
+                      re.S | re.M)
+for header in [*source.glob("libsurrogate/include/surrogate/*.hpp"),
+               *source.glob("coupling/*/include/surrogate/*.hpp")]:
+    text = internal.sub("", header.read_text())
+    names = [(name,) for name in re.findall(r"^(?:enum )?class (\w+)", text, re.M) +
+             re.findall(r"^(?:inline )?[\w:]+ (\w+)\(", text, re.M)]
+    for own_name, body in re.findall(r"^class (\w+)[^\n]*\{\n(.*?)^\}", text, re.S | re.M):
+        methods = re.findall(r"^    (?:[\w:<>*]+ )+(\w+)\(", body, re.M)
+        names += [(own_name, name) for name in methods if name != own_name]
+    n_cpp += len(names)
+    problems += [f"{header.name}: {'::'.join(one)} is not in the guide" for one in names
+                 if mangled(*one) not in interface]
 
 declared = (source / "libsurrogate/include/surrogate/surrogate.h").read_text()
 for status in re.findall(r"^    SURROGATE_([A-Z_]+) = \d+", declared.split("typedef int32_t surrogate_status;")[1].split("}")[0], re.M):
@@ -53,8 +78,10 @@ for status in re.findall(r"^    SURROGATE_([A-Z_]+) = \d+", declared.split("type
         if f"| `{status}` |" not in (source / "share/doc" / name).read_text():
             problems.append(f"{name} has no {status}")
 
-if len(pages) < 40 or n_function < 100 or n_link < 500:
-    problems.append(f"{len(pages)} pages, {n_function} functions, {n_link} links: there are more")
+found = (f"{len(pages)} pages, {n_function} functions, {n_member} members, "
+         f"{n_cpp} entities of C++, {n_link} links")
+if len(pages) < 40 or n_function < 100 or n_member < 100 or n_cpp < 150 or n_link < 500:
+    problems.append(f"{found}: there are more")
 if problems:
     sys.exit("\n".join(dict.fromkeys(problems)))
-print(f"{len(pages)} pages, {n_function} functions, {n_link} links: all are there")
+print(f"{found}: all are there")

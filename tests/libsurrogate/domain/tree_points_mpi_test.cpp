@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a tree gets of a domain: positions as the network sees them, and ids that settle ties.
+// Input of a tree from a domain: positions in the units of the network, and ids that settle ties.
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a host hears of a model file that is not, or not fully, checked.
+// Notes to the host about a model file that is not, or not fully, checked.
 #include <gtest/gtest.h>
 #include <unistd.h>
 

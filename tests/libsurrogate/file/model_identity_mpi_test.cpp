@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What tells models apart, and what a card says of pooled inputs: through the door, and saved.
+// Hashes of models, and statistics of pooled inputs on a card: by the interface, and saved.
 #include <gtest/gtest.h>
 
 #include <cstdio>

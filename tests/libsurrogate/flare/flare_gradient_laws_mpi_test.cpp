@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What holds for gradients of any FLARE on any ranks: slopes, bits, memory, and NaN that does not
-// hang.
+// Properties of the gradients of any FLARE on any ranks: derivatives, bitwise equality, memory, and
+// NaN without waiting ranks.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -16,6 +16,8 @@
 namespace surrogate::test {
 namespace {
 
+using nlohmann::json;
+
 /// A stored case as a solver has it.
 struct StoredHits {
     explicit StoredHits(const std::string& name)
@@ -211,6 +213,62 @@ TEST(HeptTrainer, FollowsPointsThatMove) {
     expect_moves_are_followed(
         hits.file, hits.points.x, hits.points.n_axis, hits.points.ids, hits.points.clouds, hits.x,
         std::vector<double>(static_cast<size_t>(hits.points.n() * hits.config.n_out()), 1.0));
+}
+
+/// The network of the pileup task ends with a sigmoid: its output is a probability.
+TEST(HeptTrainer, FocalLossTakesTheProbabilityOfThePileupTask) {
+    json inputs = json::array();
+    const auto add = [&](const std::string& name, int axis) {
+        inputs.push_back({{"name", name}, {"unit", ""}, {"mean", 0}, {"std", 1}});
+        if (axis >= 0) inputs.back().update({{"role", "coordinate"}, {"axis", axis}});
+    };
+    for (int axis = 0; axis < 4; ++axis) add("c" + std::to_string(axis), axis);
+    for (const char* name : {"pt", "class"}) add(name, -1);
+    const json card = {{"format", 1},
+                       {"family", "hept"},
+                       {"network",
+                        {{"task", "pileup"},
+                         {"in_dim", 2},
+                         {"h_dim", 16},
+                         {"num_heads", 2},
+                         {"n_layers", 1},
+                         {"n_hashes", 2},
+                         {"block_size", 10},
+                         {"num_regions", 9}}},
+                       {"inputs", inputs},
+                       {"outputs", {{{"name", "leading"}, {"unit", ""}, {"mean", 0}, {"std", 1}}}}};
+    const Context context;
+    const Model model = initialized_model(context, card.dump(), 1);
+    constexpr int64_t n = 50;
+    std::vector<double> x, pt, kind, p(n);
+    std::vector<int64_t> labels;
+    for (int64_t i = 0; i < n; ++i) {
+        const auto at = static_cast<double>(i);
+        for (int axis = 0; axis < 4; ++axis) x.push_back(std::sin(at * (axis + 1.3)));
+        pt.push_back(1 + std::cos(at));
+        kind.push_back(static_cast<double>(i % 7));
+        labels.push_back(i % 9 == 4 ? -100 : pt.back() > 1 ? 1 : 0);
+    }
+    const Domain domain(context, matrix(x.data(), n, 4));
+    Plan plan(model, domain, {{"gradients", "true"}});
+    plan.bind_input("pt", column(pt.data(), n));
+    plan.bind_input("class", column(kind.data(), n));
+    plan.bind_output("leading", column(p.data(), n));
+    Trainer trainer(plan, {{"loss", "focal"}, {"learning_rate", "1e-2"}});
+    trainer.bind_labels({labels.data(), {n, 1}, {1, 1}, SURROGATE_INT64, SURROGATE_HOST});
+    const double first = trainer.validate(1).loss;
+    double sum = 0, count = 0;
+    for (size_t i = 0; i < p.size(); ++i) {
+        if (labels[i] < 0) continue;
+        const double c = labels[i] == 1 ? p[i] : 1 - p[i];
+        sum -= 0.25 * (1 - c) * (1 - c) * std::log(c);
+        count += 1;
+    }
+    EXPECT_NEAR(first, sum / count, 1e-12);
+    for (int i = 0; i < 30; ++i) trainer.step();
+    const Trainer::Validation last = trainer.validate(1);
+    EXPECT_LT(last.loss, 0.5 * first);
+    EXPECT_LT(last.error[0], 0.2);
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a million points cost in memory.
+// Memory of a million points.
 #include <gtest/gtest.h>
 #include <unistd.h>
 

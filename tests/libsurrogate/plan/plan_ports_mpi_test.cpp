@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a plan does for ports that are not fields at points: positions, integers, clouds, nodes.
+// Ports of a plan that are not fields at points: positions, integers, clouds, nodes.
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a run on one rank computes: laws, sizes and places at the border, values that are not
-// finite, counters.
+// Results of a run on one rank: properties, smallest and largest sizes, values that are not finite,
+// counters.
 #include <gtest/gtest.h>
 
 #include <algorithm>

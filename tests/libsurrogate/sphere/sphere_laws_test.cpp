@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What holds for layers and models of the sphere whatever their weights.
+// Properties of layers and models of the sphere with any weights.
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What plans on large grids take: no list of neighbors a point, no array of pairs.
+// Memory of plans on large grids: no list of neighbors per point, no array of pairs.
 #include <gtest/gtest.h>
 
 #include <chrono>

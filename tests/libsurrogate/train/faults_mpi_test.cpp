@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What can be wrong with a sample, a call or a file: the same error on all ranks, and nothing that
-// was learnt is lost.
+// Errors of a sample, a call or a file: the same on all ranks, and the weights are kept.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -234,7 +233,7 @@ TEST_F(TrainingFaults, AnEmptyReservoirHasNoSteps) {
     GoldenRun without = on_ranks({}, settings);
     without.load(0);
     EXPECT_TRUE(
-        agreed(surrogate_trainer_reservoir_add(without.trainer.get(), nullptr)).says("no room"));
+        agreed(surrogate_trainer_reservoir_add(without.trainer.get(), nullptr)).says("size 0"));
     settings["reservoir"] = "3";
     GoldenRun run = on_ranks({}, settings);
     EXPECT_TRUE(

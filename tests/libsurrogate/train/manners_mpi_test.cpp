@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What steps cost: no memory once they run, and the traffic that the formulas say.
+// Cost of steps: no allocation after the first, and traffic equal to the formulas.
 #include <gtest/gtest.h>
 
 #include <string>

@@ -38,6 +38,9 @@ TEST(TrainingSettings, HaveTheDocumentedDefaults) {
     EXPECT_FALSE(recipe.is_nesterov);
     EXPECT_EQ(recipe.gamma, 0.1);
     EXPECT_EQ(recipe.huber_delta, 1);
+    EXPECT_EQ(recipe.w11_weight, 0.1);
+    EXPECT_EQ(recipe.focal_alpha, 0.25);
+    EXPECT_EQ(recipe.focal_gamma, 2);
     EXPECT_FALSE(recipe.decays_all);
     EXPECT_TRUE(recipe.cycles_momentum);
 }
@@ -67,13 +70,22 @@ TEST(TrainingSettings, ReservoirsNeedALossOfTheTrainer) {
 
 TEST(TrainingSettings, KeysThatVersion01DoesNotHaveAreStoredIfTheyAreSet) {
     TrainingSettings settings;
-    for (const char* key : {"huber_delta", "label_smoothing", "momentum", "nesterov", "gamma"})
+    for (const char* key : {"huber_delta", "label_smoothing", "w11_weight", "focal_alpha",
+                            "focal_gamma", "momentum", "nesterov", "gamma"})
         EXPECT_FALSE(settings.stored().contains(key)) << key;
     EXPECT_TRUE(settings.stored().contains("beta2"));
     settings.set("momentum", "0.0");
     EXPECT_FALSE(settings.stored().contains("momentum"));
     settings.set("momentum", "0.9");
     EXPECT_EQ(settings.stored().at("momentum"), "0.9");
+}
+
+TEST(TrainingSettings, FocalHasNoLabelSmoothing) {
+    TrainingSettings settings;
+    settings.set("loss", "focal");
+    settings.set("label_smoothing", "0.1");
+    const Refusal found = refusal([&] { settings.recipe(); });
+    EXPECT_TRUE(found.says("label_smoothing is 0.1, expected 0 with loss=focal")) << found.text;
 }
 
 TEST(TrainingSettings, SgdAndStepsNeedTheirNumbers) {
@@ -110,7 +122,9 @@ TEST(TrainingSettings, ValuesAreCheckedWhenSet) {
         {"learning_rate", "nan"}, {"learning_rate", "inf"},   {"weight_decay", "-1"},
         {"beta1", "1"},           {"beta2", "-0.1"},          {"ema_decay", "1.01"},
         {"accumulate", "0"},      {"accumulate", "1.5"},      {"loss", "l2"},
-        {"decay_all", "yes"},     {"plateau_factor", "0"},    {"seed", "-1"}};
+        {"decay_all", "yes"},     {"plateau_factor", "0"},    {"seed", "-1"},
+        {"w11_weight", "-1"},     {"focal_alpha", "0"},       {"focal_alpha", "1.1"},
+        {"focal_gamma", "-0.5"}};
     for (const auto& [key, value] : bad) {
         const Refusal found = refused(key, value);
         EXPECT_EQ(found.status, Status::invalid_argument) << key << "=" << value;

@@ -32,6 +32,7 @@
 extern "C" {
 #endif
 
+/* A data set that is being written. */
 typedef struct surrogate_dataset surrogate_dataset;
 
 /* Creates a data set that surrogate_dataset_finish stores as `path`. Writes nothing yet. The
@@ -54,21 +55,16 @@ SURROGATE_API surrogate_status surrogate_dataset_set(surrogate_dataset* dataset,
 SURROGATE_API surrogate_status surrogate_dataset_add_axis(surrogate_dataset* dataset,
                                                           const char* name, int64_t n);
 
-/* Describes a variable: a field, a coordinate, or another variable of the format (weight, offset).
- *   name       a vector has one variable per component: velocity.x, velocity.y
- *   unit       as on a model's card; NULL: no attribute
- *   long_name  for readers; NULL: no attribute
- *   axis       for a coordinate "X", "Y", "Z", or "4" .. "8" for further ones, else NULL
- *   axes       [n_axis] names of axes that were added, slowest first; 1 .. 8
- *   dtype      SURROGATE_FLOAT32, SURROGATE_FLOAT64 or SURROGATE_INT64, as stored */
+/* Describes a variable: a field, a coordinate, or another variable of the format (weight,
+ * offset). */
 typedef struct surrogate_variable {
-    const char* name;
-    const char* unit;
-    const char* long_name;
-    const char* axis;
-    const char* const* axes;
-    int32_t n_axis;
-    int32_t dtype;
+    const char* name;        /* a vector has one variable per component: velocity.x, velocity.y */
+    const char* unit;        /* as on a model's card; NULL: no attribute */
+    const char* long_name;   /* for readers; NULL: no attribute */
+    const char* axis;        /* of a coordinate "X", "Y", "Z", or "4" .. "8"; else NULL */
+    const char* const* axes; /* [n_axis] names of axes that were added, slowest first */
+    int32_t n_axis;          /* 1 .. 8 */
+    int32_t dtype;           /* stored as SURROGATE_FLOAT32, SURROGATE_FLOAT64 or SURROGATE_INT64 */
 } surrogate_variable;
 
 /* Adds a variable to the description of the data set. The texts are copied. Local.

@@ -109,22 +109,21 @@ SURROGATE_API PetscErrorCode surrogate_domain_create_dm_sphere(surrogate_context
                                                                PetscBool south_to_north,
                                                                surrogate_domain** domain);
 
+/* Value of surrogate_vec_field.component for all components of a vector or tensor. */
+enum {
+    SURROGATE_ALL_COMPONENTS = -1 /* components 0, 1, .. in alphabetical order of their names */
+};
+
 /* Describes a field of the model's card in a Vec. A Vec that interlaces several fields appears once
- * for each of them.
- *   name         name of the field on the card
- *   unit         unit of the Vec's values; NULL: not checked
- *   vec          local size: n_component times the domain's local points
- *   component    0 .. n_component - 1; SURROGATE_ALL_COMPONENTS: all, and `name` is the part of the
- *                card's names before the dot: `velocity` for velocity.x, velocity.y, which are then
- *                components 0, 1, .. in alphabetical order
- *   n_component  fields that the Vec interlaces; 0: its block size (1 for a Vec of one field) */
-enum { SURROGATE_ALL_COMPONENTS = -1 };
+ * for each of them. */
 typedef struct surrogate_vec_field {
+    /* of the field on the card. With SURROGATE_ALL_COMPONENTS the part before the dot: `velocity`
+     * for velocity.x, velocity.y */
     const char* name;
-    const char* unit;
-    Vec vec;
-    PetscInt component;
-    PetscInt n_component;
+    const char* unit;     /* of the Vec's values; NULL: not checked */
+    Vec vec;              /* borrowed; local size: n_component times the domain's local points */
+    PetscInt component;   /* 0 .. n_component - 1, or SURROGATE_ALL_COMPONENTS */
+    PetscInt n_component; /* fields that the Vec interlaces; 0: its block size (1 for one field) */
 } surrogate_vec_field;
 
 /* Evaluates the surrogate once, from Vecs to Vecs, without a copy: surrogate_plan_run on the arrays

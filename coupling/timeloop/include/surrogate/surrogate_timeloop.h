@@ -47,6 +47,7 @@
 extern "C" {
 #endif
 
+/* A surrogate in a solver's time loop. */
 typedef struct surrogate_timeloop surrogate_timeloop;
 
 /* Creates a loop around a plan, at time 0 and step 0. The loop binds the plan's fields to its own
@@ -236,18 +237,16 @@ SURROGATE_API surrogate_status surrogate_timeloop_set_time(surrogate_timeloop* l
 SURROGATE_API surrogate_status surrogate_timeloop_reason(const surrogate_timeloop* loop, char* text,
                                                          int64_t* n_text);
 
-/* Result of one guard in the last step, over all ranks.
- *   n_violations  number of steps so far in which it has triggered
- *   field         the first input, output or integral that triggered it in the last step; "" if
- *                 none did. Owned by the loop, valid until its next step
- *   fraction      range, bounds, finite: fraction of points
- *   value, limit  range, bounds: the worst value, and the exceeded end of the range; distance: the
- *                 distance, and the allowed one; drift: the change, and the allowed one */
+/* Result of one guard in the last step, over all ranks; zero and "" except n_violations if the
+ * guard did not trigger. */
 typedef struct surrogate_guard_info {
-    int64_t n_violations;
+    int64_t n_violations; /* number of steps so far in which it has triggered */
+    /* the first input, output or integral that triggered it in the last step; owned by the loop,
+     * valid until its next step */
     const char* field;
-    double fraction;
-    double value, limit;
+    double fraction; /* range, bounds, finite: fraction of points; else 0 */
+    double value;    /* range, bounds: the worst value; distance: the distance; drift: the change */
+    double limit;    /* range, bounds: the exceeded end; distance, drift: the allowed one */
 } surrogate_guard_info;
 
 /* Returns the result of a guard in the last step. guard: range, distance, finite, bounds or drift.

@@ -41,93 +41,89 @@ extern "C" {
  * thread. Local. */
 SURROGATE_API const char* surrogate_vtk_error(void);
 
-/* Meshes and fields */
+/* ---- meshes and fields ----------------------------------------------------------------------- */
 
 /* Describes points, with or without cells. Written as an unstructured grid, coordinates in double.
- *   points        [n_points, 1..3] coordinates, float or double, any stride; missing axes are 0
- *   n_cells       0: every point becomes a vertex cell (then cell fields have n_points rows)
- *   offsets       [n_cells + 1] cell i has the points connectivity[offsets[i]] ..
- *                 connectivity[offsets[i + 1] - 1]
- *   connectivity  local point numbers, in VTK's order of the cell's corners
- *   types         [n_cells] VTK's cell types: 3 line, 5 triangle, 9 quadrangle, 10 tetrahedron, 12
- *                 hexahedron, ..
  * A rank may have no points. */
 typedef struct surrogate_mesh {
-    surrogate_array points;
-    int64_t n_cells;
+    surrogate_array points; /* [n_points, 1..3] float or double, any stride; missing axes are 0 */
+    int64_t n_cells; /* 0: every point becomes a vertex cell (cell fields have n_points rows) */
+    /* [n_cells + 1] in connectivity: the points of cell i have the indices offsets[i] ..
+     * offsets[i + 1] - 1 */
     const int64_t* offsets;
-    const int64_t* connectivity;
+    const int64_t* connectivity; /* local point numbers, in VTK's order of the cell's corners */
+    /* [n_cells] VTK's cell types, such as 3 line, 5 triangle, 9 quadrangle, 10 tetrahedron, 12
+     * hexahedron */
     const uint8_t* types;
 } surrogate_mesh;
 
 /* Describes a rank's block of a uniform grid. Extents count grid points: {x first, x last, y
- * first, y last, z first, z last}. A plane grid has z first = z last (and dz > 0). A grid of n x m
- * cells has whole_extent {0, n, 0, m, 0, 0}.
+ * first, y last, z first, z last}. A plane grid has z first = z last (and dz > 0).
  *   Cell fields: a DMDA that owns the cells xs .. xs + xm - 1, ys .. ys + ym - 1 writes {xs, xs +
  *   xm, ys, ys + ym, 0, 0}. Point fields: VTK's blocks share their border points; a block must
  *   reach the first point of its neighbor: {xs, min(xs + xm, last), ..}, with the neighbor's values
  *   there (a local vector with one layer of ghosts).
  * A block without cells of the whole grid (last < first, or flat where the whole is not) has no
- * file.
- *   origin   coordinates of grid point 0, 0, 0;   spacing   distance between grid points, > 0 */
+ * file. */
 typedef struct surrogate_image {
-    int32_t whole_extent[6];
-    int32_t extent[6];
-    double origin[3];
-    double spacing[3];
+    int32_t whole_extent[6]; /* of all ranks: {0, n, 0, m, 0, 0} for a grid of n x m cells */
+    int32_t extent[6];       /* of this rank's block */
+    double origin[3];        /* coordinates of grid point 0, 0, 0 */
+    double spacing[3];       /* distances between grid points, > 0 */
 } surrogate_image;
 
-enum { SURROGATE_POINT = 0, SURROGATE_CELL = 1 };
+/* Locations of a field's values. */
+enum {
+    SURROGATE_POINT = 0, /* at points */
+    SURROGATE_CELL = 1   /* at cells */
+};
 
 /* Describes a rank's complete rows of a spherical grid. Written as a curvilinear grid with a closed
- * seam: the first column is repeated after the last.
- *   n_lat, n_lon  of the whole sphere, at least 2 and 3
- *   first_lat, n_lat_local
- *                 this rank's rows first_lat .. first_lat + n_lat_local - 1, in the order of the
- *                 solver: from north to south or from south to north. A rank may have no row.
- *   latitude      [n_lat_local + n_overlap] degrees north of the rows, in one direction
- *   longitude     [n_lon] degrees east, eastwards once around (360 may be at any column); NULL:
- *                 360 * column / n_lon
- *   radius        of the sphere, > 0, in any unit
- *   is_lon_lat    0: points are x, y, z on the sphere, in the unit of the radius
- *                 1: points are (longitude, latitude, radius), degrees: a map. The repeated column
- *                 is 360 degrees east of the first.
- *   n_overlap     1: latitude and the fields have one more row, the first row of the rank that owns
- *                 row first_lat + n_lat_local, with its values. Pieces share their border points:
- *                 every rank sets 1 except the owner of the last row, which sets 0.
- * Point fields only, [(n_lat_local + n_overlap) * n_lon, n_component], longitude fastest.
+ * seam: the first column is repeated after the last. Point fields only, [n, n_component] with n =
+ * (n_lat_local + n_overlap) * n_lon, longitude fastest.
  * Rows without cells (fewer than two, with the overlap) have no file: the previous rank has them.
  * Poles: a globe (is_lon_lat 0) whose first or last row is not at a pole, but within 180 / n_lat
  * degrees of it, is closed by a cap: one more row in the file, at the pole, with the mean of the
  * adjacent row for each component (`surrogate predict` recognizes it; see "poles" of
  * surrogate_series_set). The owner of the adjacent row writes it and always has a file. */
 typedef struct surrogate_sphere_surface {
-    int64_t n_lat, n_lon;
-    int64_t first_lat, n_lat_local;
+    int64_t n_lat; /* rows of the whole sphere, at least 2 */
+    int64_t n_lon; /* columns of the whole sphere, at least 3 */
+    /* this rank's first row, in the order of the solver: from north to south or from south to
+     * north */
+    int64_t first_lat;
+    int64_t n_lat_local; /* number of this rank's rows; may be 0 */
+    /* [n_lat_local + n_overlap] degrees north of the rows, in one direction */
     const double* latitude;
+    /* [n_lon] degrees east, eastwards once around (360 may be at any column); NULL: 360 * column /
+     * n_lon */
     const double* longitude;
-    double radius;
+    double radius; /* of the sphere, > 0, in any unit */
+    /* 0: points are x, y, z on the sphere, in the unit of the radius; 1: points are (longitude,
+     * latitude, radius), degrees: a map. The repeated column is 360 degrees east of the first */
     int32_t is_lon_lat;
+    /* 1: latitude and the fields have one more row, the first row of the rank that owns row
+     * first_lat + n_lat_local, with its values. Pieces share their border points: every rank sets 1
+     * except the owner of the last row, which sets 0 */
     int32_t n_overlap;
 } surrogate_sphere_surface;
 
-/* Describes a field of this rank's piece.
- *   name      array name in the file: the name of the model's card, so that `surrogate predict`
- *             finds it
- *   unit      NULL or the unit; stored as the array's VTK attribute UNITS_LABEL (and in its name
- *             with the option unit_in_name, see surrogate_series_set)
- *   location  SURROGATE_POINT or SURROGATE_CELL
- *   array     [n, n_component], any stride and dtype, on the host. n: points or cells of this
- *             rank's mesh; in images x runs fastest, then y, then z. Written in its dtype. */
+/* Describes a field of this rank's piece. */
 typedef struct surrogate_series_field {
+    /* array name in the file: the name of the model's card, so that `surrogate predict` finds it */
     const char* name;
+    /* stored as the array's VTK attribute UNITS_LABEL (and in its name with the option
+     * unit_in_name, see surrogate_series_set); NULL: none */
     const char* unit;
-    int32_t location;
+    int32_t location; /* SURROGATE_POINT or SURROGATE_CELL */
+    /* [n, n_component], any stride and dtype, on the host; written in its dtype. n: points or cells
+     * of this rank's mesh; in images x is the fastest, then y, then z */
     surrogate_array array;
 } surrogate_series_field;
 
-/* Time series */
+/* ---- time series ----------------------------------------------------------------------------- */
 
+/* A time series of files that is being written. */
 typedef struct surrogate_series surrogate_series;
 
 /* Record of a rank's write; plain bytes, to be gathered on rank 0 in the order of ranks, for
@@ -136,11 +132,12 @@ typedef struct surrogate_piece {
     surrogate_status status; /* of the write */
     int32_t step;            /* 0, 1, ..: counts the writes of the series */
     int32_t kind;            /* 0 mesh, 1 image, 2 sphere */
-    int32_t extent[6];       /* of an image or sphere */
-    int32_t whole_extent[6];
-    int32_t reserved;
-    int64_t n_points, n_cells; /* 0, 0: no file */
-    uint64_t layout;           /* fingerprint of field names, types, components and locations */
+    int32_t extent[6];       /* of this rank's image or sphere; 0 for a mesh */
+    int32_t whole_extent[6]; /* of the whole image or sphere; 0 for a mesh */
+    int32_t reserved;        /* 0 */
+    int64_t n_points;        /* in the file; 0: no file */
+    int64_t n_cells;         /* in the file */
+    uint64_t layout;         /* fingerprint of field names, types, components and locations */
 } surrogate_piece;
 
 /* Creates a series at `path`, which ends in .pvd and has no control characters, since XML cannot
@@ -199,8 +196,9 @@ SURROGATE_API surrogate_status surrogate_series_publish(surrogate_series* series
  * Local. */
 SURROGATE_API void surrogate_series_close(surrogate_series** series);
 
-/* Images */
+/* ---- images ---------------------------------------------------------------------------------- */
 
+/* Color maps. */
 enum {
     /* dark blue, green, light yellow: increasing lightness */
     SURROGATE_COLOR_SEQUENTIAL = 0,
@@ -210,16 +208,16 @@ enum {
     SURROGATE_COLOR_ON_WHITE = 2
 };
 
-/* Describes one field on a grid.
- *   values    [n_x, n_y], float or double, any stride: element (i, j) is drawn at column i from the
- *             left and row j from the bottom. Natural order of a DMDA (x fastest): stride {1, n_x};
- *             an array [i][j]: stride {n_y, 1}.
- *   min, max  ends of the color map; min = max = 0: the smallest and largest finite value
- * Values beyond the ends have the color of the end, NaN and infinity are gray. */
+/* Describes one field on a grid. Values beyond min and max have the color of the end, NaN and
+ * infinity are gray. */
 typedef struct surrogate_png_panel {
+    /* [n_x, n_y], float or double, any stride: element (i, j) is drawn at column i from the left
+     * and row j from the bottom. Natural order of a DMDA (x fastest): stride {1, n_x}; an array
+     * [i][j]: stride {n_y, 1} */
     surrogate_array values;
-    double min, max;
-    int32_t color_map;
+    double min;        /* lower end of the colors; min = max = 0: the smallest finite value */
+    double max;        /* upper end of the colors; min = max = 0: the largest finite value */
+    int32_t color_map; /* SURROGATE_COLOR_.. */
 } surrogate_png_panel;
 
 /* Writes an image of one or several panels side by side, each above its color bar, all scaled by
@@ -228,43 +226,41 @@ typedef struct surrogate_png_panel {
 SURROGATE_API surrogate_status surrogate_png_write(const char* path, int32_t n_panels,
                                                    const surrogate_png_panel* panels);
 
+/* Frames of a panel. */
 enum {
-    SURROGATE_FRAME_NONE = 0,
+    SURROGATE_FRAME_NONE = 0, /* none */
     SURROGATE_FRAME_AXES = 1, /* numbers, names and units along the left and the lower edge */
     SURROGATE_FRAME_SCALE = 2 /* a bar of a round length below: for views without axes */
 };
+
+/* Colors of NaN. */
 enum {
     SURROGATE_NAN_GRAY = 0,    /* NaN marks an error */
     SURROGATE_NAN_WHITE = 1,   /* NaN marks points outside the domain */
     SURROGATE_NAN_OUTLINED = 2 /* as WHITE, with a gray line around the domain */
 };
 
-/* Describes an edge of a panel as an axis.
- *   name, unit   such as "x" and "m"; NULL or "": none
- *   first, last  coordinates of the two ends of the edge (the outer sides of its first and last
- *                values): left and right, or lower and upper; finite and different */
+/* Describes an edge of a panel as an axis. Its ends are the outer sides of the first and the last
+ * value of the edge. */
 typedef struct surrogate_png_axis {
-    const char* name;
-    const char* unit;
-    double first, last;
+    const char* name; /* such as "x"; NULL or "": none */
+    const char* unit; /* such as "m"; NULL or "": none */
+    double first;     /* coordinate of the left or lower end, finite */
+    double last;      /* coordinate of the right or upper end, finite, not equal to first */
 } surrogate_png_axis;
 
 /* Describes the text of a panel. All zero: none. Texts are UTF-8, one line, at most 200 bytes, and
- * used during the call only.
- *   title     above the panel
- *   quantity, unit
- *             below the color bar, as "pressure [Pa]"; NULL or "": none
- *   frame     SURROGATE_FRAME_..; AXES reads x and y, SCALE x
- *   nan       SURROGATE_NAN_..; infinity is gray in any case
- *   is_log10  1: values, min and max are logarithms to base 10, and the color bar is labeled with
- *             their powers of 10 */
+ * used during the call only. */
 typedef struct surrogate_png_label {
-    const char* title;
-    const char* quantity;
-    const char* unit;
-    surrogate_png_axis x, y;
-    int32_t frame;
-    int32_t nan;
+    const char* title;    /* above the panel; NULL or "": none */
+    const char* quantity; /* below the color bar, as "pressure [Pa]"; NULL or "": none */
+    const char* unit;     /* of the quantity; NULL or "": none */
+    surrogate_png_axis x; /* lower edge; read if frame is AXES or SCALE */
+    surrogate_png_axis y; /* left edge; read if frame is AXES */
+    int32_t frame;        /* SURROGATE_FRAME_.. */
+    int32_t nan;          /* SURROGATE_NAN_..; infinity is gray in any case */
+    /* 1: values, min and max are logarithms to base 10, and the color bar is labeled with their
+     * powers of 10 */
     int32_t is_log10;
 } surrogate_png_label;
 

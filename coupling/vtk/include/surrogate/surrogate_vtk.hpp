@@ -25,24 +25,26 @@
 
 namespace surrogate {
 
-/// A field of points or cells for a series. Name, unit and memory stay the caller's.
+/// Describes a field at points for a series. Name, unit and memory belong to the caller.
 inline surrogate_series_field point_field(const char* name, const surrogate_array& array,
                                           const char* unit = nullptr) {
     return {name, unit, SURROGATE_POINT, array};
 }
+/// Describes a field at cells for a series. Name, unit and memory belong to the caller.
 inline surrogate_series_field cell_field(const char* name, const surrogate_array& array,
                                          const char* unit = nullptr) {
     return {name, unit, SURROGATE_CELL, array};
 }
 
-/// Points without cells: x [n, 1..3].
+/// Describes points x [n, 1..3] without cells.
 inline surrogate_mesh cloud(const surrogate_array& x) {
     surrogate_mesh mesh{};
     mesh.points = x;
     return mesh;
 }
 
-/// Points and cells of lists that the caller keeps: offsets has one number more than types.
+/// Describes points and cells from lists that the caller keeps; offsets has one number more than
+/// types.
 inline surrogate_mesh cells(const surrogate_array& x, const std::vector<int64_t>& offsets,
                             const std::vector<int64_t>& connectivity,
                             const std::vector<uint8_t>& types) {
@@ -59,19 +61,21 @@ inline surrogate_mesh cells(const surrogate_array& x, const std::vector<int64_t>
 /// A time series that ParaView opens; see surrogate_series_create.
 class Series {
 public:
+    /// Creates a series at `path`, on every rank; see surrogate_series_create.
     explicit Series(const std::string& path, int32_t rank = 0, int32_t size = 1) : size_(size) {
         surrogate_series* handle = nullptr;
         check(surrogate_series_create(path.c_str(), rank, size, &handle));
         handle_.reset(handle);
     }
-    /// Options, before the first write: compress, unit_in_name.
+    /// Sets an option before the first write; see surrogate_series_set.
     void set(const std::string& key, const std::string& value) {
         check(surrogate_series_set(get(), key.c_str(), value.c_str()));
     }
 
-    /// This rank's piece of one step, of a mesh, an image or a sphere. Does not throw when the
-    /// write fails, because ranks meet behind it: the piece says so, and publish() throws. On the
-    /// rank that failed, check(piece.status) throws its own error, if it is the next call.
+    /// Writes this rank's piece of one step of a surrogate_mesh, surrogate_image or
+    /// surrogate_sphere_surface. Does not throw if the write fails, because the caller then gathers
+    /// the pieces of all ranks: the piece has the status, and publish throws. On the rank that
+    /// failed check(piece.status) throws its own error, if it is the next call.
     template <class Mesh>
     surrogate_piece write(double time_s, const Mesh& mesh,
                           const std::vector<surrogate_series_field>& fields) {
@@ -79,11 +83,12 @@ public:
         (void)write_piece(time_s, mesh, fields, &piece);  // its status is the piece's
         return piece;
     }
-    /// Rank 0: the step becomes part of the series. pieces: of all ranks, in their order.
+    /// Adds a step to the series, on rank 0; pieces: of all ranks, in their order. See
+    /// surrogate_series_publish.
     void publish(const std::vector<surrogate_piece>& pieces) {
         check(surrogate_series_publish(get(), static_cast<int32_t>(pieces.size()), pieces.data()));
     }
-    /// Both, for a series of one rank.
+    /// Writes and publishes a step of a series of one rank.
     template <class Mesh>
     void write_step(double time_s, const Mesh& mesh,
                     const std::vector<surrogate_series_field>& fields) {
@@ -95,6 +100,7 @@ public:
         check(piece.status);
         publish({piece});
     }
+    /// Returns the handle of the C interface, borrowed.
     surrogate_series* get() const { return handle_.get(); }
 
 private:
@@ -120,14 +126,14 @@ private:
     detail::Owner<surrogate_series, surrogate_series_close> handle_;
 };
 
-/// One field of a picture: values [n_x, n_y], element (i, j) at column i from the left and row j
-/// from the bottom. min = max = 0: the smallest and largest finite value.
+/// Describes one field of an image: values [n_x, n_y], element (i, j) at column i from the left and
+/// row j from the bottom. min = max = 0: the smallest and largest finite value.
 inline surrogate_png_panel panel(const surrogate_array& values, double min = 0, double max = 0,
                                  int32_t color_map = SURROGATE_COLOR_SEQUENTIAL) {
     return {values, min, max, color_map};
 }
 
-/// The n_x * n_y numbers of a grid in its natural order, x fastest, for a panel.
+/// Describes the n_x * n_y numbers of a grid in its natural order, x fastest, for a panel.
 template <class T>
 surrogate_array grid_values(T* data, int64_t n_x, int64_t n_y) {
     surrogate_array array = column(data, 0);
@@ -138,12 +144,12 @@ surrogate_array grid_values(T* data, int64_t n_x, int64_t n_y) {
     return array;
 }
 
-/// Panels side by side as a picture; see surrogate_png_write.
+/// Writes an image of panels side by side; see surrogate_png_write.
 inline void write_png(const std::string& path, const std::vector<surrogate_png_panel>& panels) {
     check(surrogate_png_write(path.c_str(), static_cast<int32_t>(panels.size()), panels.data()));
 }
 
-/// Text of a panel; see surrogate_png_label. The texts stay the caller's.
+/// Describes the text of a panel; the texts belong to the caller. See surrogate_png_label.
 inline surrogate_png_label label(const char* title, const char* quantity = nullptr,
                                  const char* unit = nullptr) {
     surrogate_png_label label{};
@@ -153,8 +159,8 @@ inline surrogate_png_label label(const char* title, const char* quantity = nullp
     return label;
 }
 
-/// Labelled panels side by side under a heading (which may be empty); see
-/// surrogate_png_write_labeled. A label for each panel.
+/// Writes an image of labeled panels side by side under a heading, which may be empty. labels: one
+/// per panel. See surrogate_png_write_labeled.
 inline void write_png(const std::string& path, const std::string& heading,
                       const std::vector<surrogate_png_panel>& panels,
                       const std::vector<surrogate_png_label>& labels) {

@@ -66,6 +66,8 @@ public:
     virtual std::vector<Port> inputs() const = 0;
     virtual std::vector<Port> outputs() const = 0;
     virtual DomainKind domain_kind() const { return {}; }
+    /// Returns true if the only output is a probability, not a logit.
+    virtual bool returns_probability() const { return false; }
 
     /// Returns the relative accuracy of the official run in double precision, to which fp64 is
     /// checked.

@@ -30,6 +30,7 @@ public:
         kind.keeps_clouds = config_.padding != Padding::zero;
         return kind;
     }
+    bool returns_probability() const override { return config_.is_pileup; }
 
     std::unique_ptr<Program> program(const PlanRequest& request) const override {
         const PointDomain& points = same_points(request, "HEPT");
