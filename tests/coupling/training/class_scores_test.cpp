@@ -8,6 +8,8 @@
 
 #include <cmath>
 
+#include "coupling/job/classes.hpp"
+
 namespace surrogate::test {
 namespace {
 
@@ -130,6 +132,21 @@ TEST(ClassScores, SamplesWithoutWeightDoNotCount) {
     EXPECT_TRUE(scores.add({{1, 0}, {1, 0}, logits}));
     EXPECT_EQ(scores.accuracy(), 1);
     EXPECT_EQ(scores.count(0, 0), 1);
+}
+
+TEST(Classes, HaveTheSoftmaxOfTheirLogits) {
+    std::vector<double> p(3), two(2);
+    const std::vector<double> logits = {1, 1000, 1000};
+    EXPECT_EQ(tool::classify(logits, p), 1u);  // the first of equal ones
+    EXPECT_EQ(p, (std::vector<double>{0, 0.5, 0.5}));
+    std::vector<double> logit = {0.25, 1, 0};
+    tool::make_logits(&logit);
+    EXPECT_NEAR(logit[0], -std::log(3.0), 1e-15);
+    EXPECT_NEAR(logit[1], 100, 1e-12);
+    EXPECT_NEAR(logit[2], -100, 1e-12);
+    EXPECT_EQ(tool::classify(std::span(logit).first(1), two), 0u);
+    EXPECT_NEAR(two[1], 0.25, 1e-15);
+    EXPECT_EQ(tool::class_names({"wet"}), (std::vector<std::string>{"not wet", "wet"}));
 }
 
 }  // namespace
