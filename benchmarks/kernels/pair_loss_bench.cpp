@@ -11,12 +11,12 @@
 #include <random>
 #include <vector>
 
-#include "kernels/hept/pair_loss.hpp"
+#include "kernels/losses/pair_loss.hpp"
 
 namespace {
 
 using namespace surrogate::kernels;
-using namespace surrogate::kernels::hept;
+using namespace surrogate::kernels::losses;
 
 constexpr int64_t n_hit = 10, n_neighbor = 166;
 

@@ -188,9 +188,10 @@ void ReadFile::Parts::check_finite(const StoredVariable& variable, const State& 
     if (at == values.end()) return;
     std::string text = "'" + variable.name + "' of sample " + std::to_string(state.sample);
     if (form.is_series) text += ", time " + std::to_string(state.time);
-    text += std::isnan(*at) ? " is NaN at " : " is infinite at ";
-    coupling::fail(SURROGATE_NOT_FINITE,
-                   text + shown_place(form, box, static_cast<size_t>(at - values.begin())));
+    text += std::isnan(*at) ? " is NaN" : " is infinite";
+    if (!box.n.empty())
+        text += " at " + shown_place(form, box, static_cast<size_t>(at - values.begin()));
+    coupling::fail(SURROGATE_NOT_FINITE, text);
 }
 
 ReadFile::ReadFile(const std::string& path) : parts_(std::make_unique<Parts>(path)) {
@@ -222,9 +223,33 @@ std::vector<std::string> ReadFile::integer_fields() const {
     return names;
 }
 
+std::vector<std::string> ReadFile::sample_fields() const {
+    std::vector<std::string> names;
+    for (const StoredVariable& variable : parts_->variables)
+        if (is_sample_field(parts_->form, variable) && variable.kind == StoredVariable::Kind::real)
+            names.push_back(variable.name);
+    return names;
+}
+
+std::vector<std::string> ReadFile::sample_integers() const {
+    std::vector<std::string> names;
+    for (const StoredVariable& variable : parts_->variables)
+        if (is_sample_field(parts_->form, variable) &&
+            variable.kind == StoredVariable::Kind::integer)
+            names.push_back(variable.name);
+    return names;
+}
+
+bool ReadFile::is_per_sample(const std::string& name) const {
+    const StoredVariable* const found = find(parts_->variables, name);
+    return found != nullptr && is_sample_field(parts_->form, *found);
+}
+
 const std::string& ReadFile::unit(const std::string& field) const {
     const StoredVariable* const found = find(parts_->variables, field);
-    if (found != nullptr && is_field(parts_->form, *found)) return found->unit;
+    if (found != nullptr &&
+        (is_field(parts_->form, *found) || is_sample_field(parts_->form, *found)))
+        return found->unit;
     std::string all;
     for (const std::string& name : fields()) all += (all.empty() ? "" : ", ") + name;
     coupling::fail(SURROGATE_BAD_FILE, "data set '" + parts_->path + "': there is no field '" +
@@ -265,10 +290,11 @@ void ReadFile::read_integers(const std::string& field, const State& state, const
                              std::span<double> values) const {
     constexpr double largest = 9007199254740992.0;  // 2^53: larger integers are not exact doubles
     const StoredVariable* const found = find(parts_->variables, field);
-    if (found == nullptr || !is_integer_field(parts_->form, *found))
+    const bool is_known = found != nullptr && found->kind == StoredVariable::Kind::integer &&
+                          (is_integer_field(parts_->form, *found) || is_per_sample(field));
+    if (!is_known)
         coupling::fail(SURROGATE_BAD_FILE, "data set '" + parts_->path + "': '" + field +
-                                               "' is not an integer variable over samples and "
-                                               "points");
+                                               "' is not an integer variable over samples");
     parts_->named([&] { parts_->read(*found, state, box, values); });
     for (const double value : values)
         if (!(std::abs(value) <= largest))
@@ -277,7 +303,16 @@ void ReadFile::read_integers(const std::string& field, const State& state, const
 }
 
 void ReadFile::read_weight(const State& state, const Box& box, std::span<double> values) const {
-    parts_->named([&] { parts_->read(*find(parts_->variables, "weight"), state, box, values); });
+    parts_->named([&] {
+        parts_->read(*find(parts_->variables, "weight"), state, box, values);
+        const auto at = std::find_if(values.begin(), values.end(), [](double w) { return w < 0; });
+        if (at == values.end()) return;
+        coupling::fail(
+            SURROGATE_BAD_FILE,
+            "'weight' of sample " + std::to_string(state.sample) + " is " + std::to_string(*at) +
+                " at " + shown_place(parts_->form, box, static_cast<size_t>(at - values.begin())) +
+                ", expected 0 or more");
+    });
 }
 
 void ReadFile::read_coordinate(int32_t axis, const State& state, const Box& box,

@@ -48,8 +48,14 @@ public:
     /// Returns the names of integers over samples and points, which may be labels of classes.
     std::vector<std::string> integer_fields() const;
 
-    /// Returns the unit of a field in the file. Throws BAD_FILE with near misses for a name that is
-    /// not a field.
+    /// Returns the names of real numbers, or integers, with one number per sample or state.
+    std::vector<std::string> sample_fields() const;
+    std::vector<std::string> sample_integers() const;
+    /// Returns true for such a name; read() and read_integers() take an empty box for it.
+    bool is_per_sample(const std::string& name) const;
+
+    /// Returns the unit of a field, also of a sample, in the file. Throws BAD_FILE with near misses
+    /// for a name that is not a field.
     const std::string& unit(const std::string& field) const;
 
     /// Returns the reason why a name of the file is not a field, as why_no_field in read_form.hpp;
@@ -78,7 +84,8 @@ public:
     void read_integers(const std::string& field, const State& state, const Box& box,
                        std::span<double> values) const;
 
-    /// Reads the weights of points in losses; requires form().has_weight.
+    /// Reads the weights of points in losses; requires form().has_weight. Throws BAD_FILE with
+    /// sample and point for a negative weight.
     void read_weight(const State& state, const Box& box, std::span<double> values) const;
 
     /// Reads one coordinate of scattered points, or of the points of a structured grid.

@@ -153,13 +153,18 @@ std::string why_no_field_at_all(const Variables& variables, bool is_ragged) {
     return "";
 }
 
-/// Returns the first variable that can be a field. It defines the axes of all other variables.
+/// Returns the first variable that can be a field, of real numbers if there is one. It defines the
+/// axes of all other variables.
 const StoredVariable& first_field(const Variables& variables, bool is_ragged) {
-    for (const StoredVariable& variable : variables) {
-        if (!is_real(variable) || is_coordinate(variable) || variable.name == "weight") continue;
-        const bool is_axis = variable.axes == Names{variable.name};
-        if (is_axis || variable.axes.empty() || points_of(variable).empty()) continue;
-        if (is_ragged || variable.axes[0] == "sample") return variable;
+    for (const auto kind : {StoredVariable::Kind::real, StoredVariable::Kind::integer}) {
+        for (const StoredVariable& variable : variables) {
+            if (variable.kind != kind || is_coordinate(variable) || variable.name == "weight")
+                continue;
+            const bool is_axis = variable.axes == Names{variable.name};
+            if (is_axis || variable.axes.empty() || points_of(variable).empty()) continue;
+            if (is_ragged ? variable.name != "offset" : variable.axes[0] == "sample")
+                return variable;
+        }
     }
     const std::string why = why_no_field_at_all(variables, is_ragged);
     refuse(
@@ -273,9 +278,9 @@ bool has_axes_of_fields(const StoredForm& form, const StoredVariable& variable) 
     return n == 0 || variable.axes[n - 1] != "time" || form.is_series;
 }
 
-/// Checks the axes. Weights and coordinates of scattered points have the axes of points.
-/// Coordinates of a structured grid are its axes. Other variables over samples also have the axes
-/// of points.
+/// Checks the axes. Weights and coordinates of scattered points have the axes of points, which
+/// 'sample' and 'time' may precede. Coordinates of a structured grid are its axes. Other variables
+/// over samples also have the axes of points, unless they have one number per sample.
 void check_axes(const StoredForm& form, const StoredVariable& variable) {
     const bool is_weight = variable.name == "weight";
     if (is_weight && !is_real(variable))
@@ -341,6 +346,15 @@ bool is_integer_field(const StoredForm& form, const StoredVariable& variable) {
            variable.axes != Names{variable.name} && is_over_points(form, variable);
 }
 
+bool is_sample_field(const StoredForm& form, const StoredVariable& variable) {
+    const bool is_other = !has_numbers(variable) || is_coordinate(variable) ||
+                          variable.name == "sample" || variable.name == "weight";
+    if (is_other || variable.axes.empty() || variable.axes[0] != "sample") return false;
+    if (variable.shape[0] != form.n_sample) return false;
+    return variable.axes.size() == 1 ||
+           (form.is_series && variable.axes == Names{"sample", "time"});
+}
+
 std::string why_no_field(const StoredForm& form, const StoredVariable& variable) {
     if (is_field(form, variable)) return "";
     const std::string name = "'" + variable.name + "'";
@@ -376,7 +390,8 @@ bool is_read(const StoredForm& form, const StoredVariable& variable) {
     const bool is_axis = is_list && known_extent(form, variable.name) && variable.name != "sample";
     const bool is_offset = form.points == PointForm::rows && variable.name == "offset";
     return is_axis || is_offset || variable.name == "weight" || is_coordinate(variable) ||
-           is_field(form, variable) || is_integer_field(form, variable);
+           is_field(form, variable) || is_integer_field(form, variable) ||
+           is_sample_field(form, variable);
 }
 
 StoredForm form_of(const Variables& variables, const std::string& grid) {
@@ -386,7 +401,10 @@ StoredForm form_of(const Variables& variables, const std::string& grid) {
     form.point_axes = points_of(field);
     for (const std::string& axis : form.point_axes) form.extents.push_back(extent_of(field, axis));
     form.points = form_of_points(form, variables);
-    form.has_weight = find(variables, "weight") != nullptr;
+    const StoredVariable* const weight = find(variables, "weight");
+    form.has_weight = weight != nullptr;
+    form.has_sample_weight =
+        weight != nullptr && (form.points == PointForm::rows || n_leading(weight->axes) > 0);
     if (form.points == PointForm::rows)
         check_offset(variables, &form);
     else

@@ -44,6 +44,7 @@ struct StoredForm {
     std::vector<int64_t> extents;         ///< extents of these axes; for rows: of the whole file
     std::vector<StoredCoordinate> coordinates;
     bool has_weight = false;
+    bool has_sample_weight = false;  ///< weights differ between samples or states
 };
 
 /// Derives the form from the variables of a file. The text of Error(BAD_FILE) names a variable
@@ -51,8 +52,8 @@ struct StoredForm {
 /// attribute of the file, "" without it.
 StoredForm form_of(const std::vector<StoredVariable>& variables, const std::string& grid);
 
-/// Returns true for variables whose numbers may be read: fields, also of integers, coordinates,
-/// weights, offsets, times.
+/// Returns true for variables whose numbers may be read: fields, also of integers and of samples,
+/// coordinates, weights, offsets, times.
 bool is_read(const StoredForm& form, const StoredVariable& variable);
 
 /// Returns true for fields: variables over samples and points that are neither coordinates nor
@@ -61,6 +62,10 @@ bool is_field(const StoredForm& form, const StoredVariable& variable);
 
 /// Returns true for integers over samples and points, such as labels of classes.
 bool is_integer_field(const StoredForm& form, const StoredVariable& variable);
+
+/// Returns true for variables with one number per sample, or per state of a series: real numbers or
+/// integers over `sample`, or `sample` and `time`.
+bool is_sample_field(const StoredForm& form, const StoredVariable& variable);
 
 /// Returns the reason why a variable of the file is not a field, with the line of h5py that repairs
 /// it if possible; "" for a field.

@@ -347,7 +347,8 @@ contains
         call finish(found, "surrogate_trainer_bind_target_block", status)
     end subroutine
 
-    ! labels: integer(4) or integer(8), the class of each of this rank's points, from 0 (loss=cross_entropy, focal).
+    ! labels: integer(4) or integer(8), for each of this rank's points its class, from 0 (loss=cross_entropy, focal), or
+    ! the id of its particle (loss=infonce).
     subroutine surrogate_trainer_bind_labels(trainer, labels, status)
         type(surrogate_trainer), intent(in) :: trainer
         BOUND_ARRAY :: labels

@@ -210,9 +210,10 @@ void add_evaluate(CLI::App& app, Arguments& arguments) {
                      "(default: 1, and 5 of more than 5 classes)")
         ->type_name("N")
         ->allow_extra_args(false);
-    verb->add_option("--particles", evaluate.particles,
-                     "Of an embedding: the integer variable with the particle of each hit, 0 for "
-                     "none; scores of the 19 nearest hits")
+    verb->add_option(
+            "--particles", evaluate.particles,
+            "Of an embedding: the integer variable with the particle of each hit, -100 for "
+            "none; scores of the 19 nearest hits")
         ->type_name("VARIABLE")
         ->excludes(labels);
     verb->add_option("--lead", evaluate.lead,

@@ -19,6 +19,7 @@
 #include "coupling/tool/evaluate_report.hpp"
 #include "coupling/training/dataset_trial.hpp"
 #include "coupling/training/evaluation.hpp"
+#include "coupling/training/weights.hpp"
 
 namespace surrogate::tool {
 
@@ -246,12 +247,18 @@ void evaluate(const Job& job, const EvaluateArguments& arguments) {
     job.agree([&] {
         data.emplace(config);
         channels = channels_of(model, *data);
+        check_ports(model, channels, *data);
+        if (channels.is_pooled() && !(arguments.plot.empty() && arguments.worst.empty()))
+            fail("--plot and --worst show fields, and the model predicts numbers per sample");
         if (!arguments.plot.empty()) require_figure(*data);
+        if (!arguments.particles.empty() && channels.is_pooled())
+            fail("--particles is for models with one row per point");
         if (!arguments.particles.empty() && are_classes(model.outputs()))
             fail(
                 "--particles is for embeddings, and the outputs of the model are classes; use "
                 "--labels");
     });
+    check_weights(job, *data, channels, data->training());
     if (!arguments.labels.empty())
         return evaluate_classes(job, context, model, arguments, *data, channels, options);
     if (!arguments.particles.empty())

@@ -22,6 +22,7 @@
 #include "coupling/training/rollout.hpp"
 #include "coupling/training/run.hpp"
 #include "coupling/training/statistics.hpp"
+#include "coupling/training/weights.hpp"
 
 namespace surrogate::tool {
 
@@ -66,17 +67,17 @@ void check_settings(const TrainConfig& config) {
     for (const Setting& setting : config.options) attempt(options, setting);
     if (!wrong.empty()) throw Failure(Exit::bad_usage, wrong);
     const std::string loss = loss_of(config);
-    const bool is_classifier = uses_labels(loss);
-    if (is_classifier && config.data.labels.empty())
+    const bool is_classifier = uses_classes(loss), is_embedding = loss == "infonce";
+    if ((is_classifier || is_embedding) && config.data.labels.empty())
         throw Failure(Exit::bad_usage,
-                      "loss '" + loss +
-                          "' needs 'labels' in [data], the variable with the class "
-                          "of each point");
-    if (!is_classifier && !config.data.labels.empty())
-        throw Failure(Exit::bad_usage,
-                      "'labels' in [data] needs loss = \"cross_entropy\" or \"focal\", the loss "
-                      "is '" +
-                          loss + "'");
+                      "loss '" + loss + "' needs 'labels' in [data], the variable with the " +
+                          (is_embedding ? "particle" : "class") + " of each point");
+    if (!is_classifier && !is_embedding && !config.data.labels.empty())
+        throw Failure(
+            Exit::bad_usage,
+            "'labels' in [data] needs loss = \"cross_entropy\", \"focal\" or \"infonce\", "
+            "the loss is '" +
+                loss + "'");
     if (!is_classifier && !config.class_weights.empty())
         throw Failure(Exit::bad_usage,
                       "'class_weights' needs loss = \"cross_entropy\" or \"focal\", the loss is '" +
@@ -136,6 +137,19 @@ void check_draw(const TrainConfig& config, const TrainData& data) {
     if (config.rollout > 1) fail(text + "expected 'rollout' = 1 with it");
 }
 
+/// Rejects weights of points for a loss that cannot use them.
+void check_weight_use(const TrainConfig& config, const TrainData& data,
+                      const ModelChannels& channels) {
+    for (size_t i = 0; i < data.n_file(); ++i) {
+        if (!data.file(i).form().has_weight) continue;
+        const std::string text = "data set '" + data.file(i).path() + "' has weights of points, ";
+        if (loss_of(config) == "gradient_l2")
+            fail(text + "and loss 'gradient_l2' cannot use them; set another loss");
+        if (channels.is_pooled())
+            fail(text + "and its targets are numbers per sample; remove 'weight'");
+    }
+}
+
 Sources open_sources(const Job& job, const Context& data_parallel, const TrainConfig& config) {
     Sources sources;
     job.agree([&] {
@@ -157,6 +171,8 @@ Sources open_sources(const Job& job, const Context& data_parallel, const TrainCo
         check_rollout(config.rollout, *sources.data, sources.channels);
         (void)class_weights(config, sources.channels);  // throws for a name that is not a class
         check_draw(config, *sources.data);
+        check_weight_use(config, *sources.data, sources.channels);
+        check_augmentation(config, *sources.data, sources.channels);
         if (config.early_stopping > 0 && sources.data->validation().empty())
             throw Failure(Exit::bad_usage,
                           "'early_stopping' needs held-out samples, and 'validation' has none");
@@ -167,9 +183,13 @@ Sources open_sources(const Job& job, const Context& data_parallel, const TrainCo
                                                std::to_string(config.batch));
     });
     // These weights are not used. The library checks family and network before numbers are read.
+    std::optional<Model> trial;
     if (!sources.start)
-        (void)initialized_model(data_parallel, trial_card(config, sources.channels).dump(),
-                                config.seed, config.model.output_scale);
+        trial.emplace(initialized_model(data_parallel, trial_card(config, sources.channels).dump(),
+                                        config.seed, config.model.output_scale));
+    job.agree([&] {
+        check_ports(sources.start ? *sources.start : *trial, sources.channels, *sources.data);
+    });
     return sources;
 }
 
@@ -335,10 +355,12 @@ void print_result(const TrainParts& parts, const TrainRun& run, Exit status) {
             errors += (i > 0 ? ", " : "") + parts.channels.outputs[i].name + " " +
                       (std::isnan(best->error[i]) ? "undefined (no points, or all are zero)"
                                                   : number(best->error[i]));
-        lines.add("best", parts.folder.best() + ": epoch " + std::to_string(best->epoch) +
-                              (parts.channels.labels ? ", fraction of wrong points"
-                                                     : ", relative L2 error") +
-                              " on held-out samples: " + errors);
+        const std::string what =
+            best->error.empty()     ? ", loss on held-out samples: " + number(best->validation)
+            : parts.channels.labels ? ", fraction of wrong points on held-out samples: "
+                                    : ", relative L2 error on held-out samples: ";
+        lines.add("best",
+                  parts.folder.best() + ": epoch " + std::to_string(best->epoch) + what + errors);
     }
     lines.add("last", parts.folder.last() + ": epoch " +
                           std::to_string(rows.empty() ? 0 : rows.back().epoch));
@@ -361,6 +383,12 @@ Exit train(Job& job, const TrainArguments& arguments) {
         config = parse_train_config(text, arguments.config);
         check_settings(config);
         group = group_of(job, config.n_group);
+        if (loss_of(config) == "infonce" && group->size > 1)
+            throw Failure(Exit::bad_usage,
+                          "loss 'infonce' needs each sample on one rank, and 'groups' = " +
+                              std::to_string(group->n) + " makes groups of " +
+                              std::to_string(group->size) + "; set 'groups' to the " +
+                              std::to_string(job.size()) + " ranks");
     });
     const bool is_quiet = arguments.quiet || !job.is_root();
     const auto say = [&](const std::string& line) {
@@ -383,8 +411,14 @@ Exit train(Job& job, const TrainArguments& arguments) {
     const auto& outputs = sources.channels.outputs;
     const DataStatistics statistics =
         read_statistics(job, data_parallel, *sources.data, inputs, sources.channels.fields());
-    check_labels(job, *sources.data, sources.channels, sources.data->training());
-    check_labels(job, *sources.data, sources.channels, sources.data->validation());
+    const auto check = loss_of(config) == "infonce" ? check_particles : check_labels;
+    check(job, *sources.data, sources.channels, sources.data->training());
+    check(job, *sources.data, sources.channels, sources.data->validation());
+    const bool is_weighted = loss_of(config) != "mse";
+    check_weights(job, *sources.data, sources.channels, sources.data->training(),
+                  {is_weighted, config.data.n_drawn});
+    check_weights(job, *sources.data, sources.channels, sources.data->validation(),
+                  {is_weighted, 0});
     std::vector<std::string> warnings;
     const std::vector<bool> zero_targets =
         check_zero_targets(job, data_parallel, config, sources, &warnings);

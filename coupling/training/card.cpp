@@ -14,7 +14,9 @@
 #include "coupling/job/job.hpp"
 #include "coupling/job/output.hpp"
 #include "coupling/job/text.hpp"
+#include "coupling/training/labels.hpp"
 #include "coupling/training/pooled.hpp"
+#include "coupling/training/run.hpp"
 
 namespace surrogate::tool {
 
@@ -23,6 +25,8 @@ namespace {
 using nlohmann::json;
 
 json card_field(const Channel& channel, const ChannelStatistics& found, bool is_normalized) {
+    if (channel.is_integer)
+        return {{"name", channel.name}, {"unit", channel.unit}, {"mean", 0.0}, {"std", 1.0}};
     json field = {{"name", channel.name},
                   {"unit", channel.unit},
                   {"mean", is_normalized ? found.mean : 0.0},
@@ -42,9 +46,10 @@ void make_class(json* output) {
     for (const char* key : {"min", "max"}) output->erase(key);
 }
 
-json class_field(const std::string& name) {
-    json field = {{"name", name}, {"mean", 0.0}, {"std", 1.0}};
-    make_class(&field);
+/// Returns an output without statistics: a class, or a coordinate of an embedding.
+json unscaled_field(const std::string& name, bool is_class) {
+    json field = {{"name", name}, {"unit", ""}, {"mean", 0.0}, {"std", 1.0}};
+    if (is_class) make_class(&field);
     return field;
 }
 
@@ -95,6 +100,7 @@ void adapt(json* fields, const std::vector<Channel>& channels,
            const std::vector<ChannelStatistics>& found, bool is_renewed,
            std::vector<std::string>* warnings) {
     for (size_t i = 0; i < channels.size(); ++i) {
+        if (channels[i].is_integer) continue;
         if (is_renewed)
             renew(&fields->at(i), found[i]);
         else
@@ -133,7 +139,7 @@ json card_without_pooled(const TrainConfig& config, const std::vector<Channel>& 
     for (size_t i = 0; i < outputs.size(); ++i)
         card["outputs"].push_back(
             statistics.outputs.empty()
-                ? class_field(outputs[i].name)
+                ? unscaled_field(outputs[i].name, uses_classes(loss_of(config)))
                 : card_field(outputs[i], statistics.outputs[i], is_normalized));
     return card;
 }
@@ -163,9 +169,13 @@ json adapted_card(const Model& model, const TrainConfig& config, const std::vect
     json card = json::parse(model.describe()).at("card");
     const bool is_renewed = config.data.normalize.value_or(false);
     adapt(&card.at("inputs"), inputs, statistics.inputs, is_renewed, warnings);
-    if (statistics.outputs.empty())
+    if (uses_classes(loss_of(config)))
         for (json& output : card.at("outputs")) make_class(&output);
-    else
+    else if (are_classes(model.outputs()))
+        throw Failure(Exit::bad_usage,
+                      "the outputs of the model are classes, expected loss = "
+                      "\"cross_entropy\" or \"focal\"");
+    else if (!statistics.outputs.empty())
         adapt(&card.at("outputs"), outputs, statistics.outputs, is_renewed, warnings);
     add_pooled(&card, inputs, statistics);
     card.erase("checksums");
@@ -196,9 +206,47 @@ ModelChannels channels_of(const TrainConfig& config, const TrainData& data) {
         channels.inputs.push_back(data.channel(name, true));
     channels.labels = data.labels();
     for (const auto& name : config.model.outputs)
-        channels.outputs.push_back(channels.labels ? Channel{name, "", "1", -1}
+        channels.outputs.push_back(channels.labels ? Channel{name, "", "", -1}
                                                    : data.channel(name, false));
     return channels;
+}
+
+void check_ports(const Model& model, const ModelChannels& channels, const TrainData& data) {
+    const std::string set = " in data set '" + data.file(0).path() + "'";
+    const auto check_input = [&](const Channel& channel, bool takes_integers) {
+        if (channel.is_integer == takes_integers) return;
+        const std::string name = "'" + one_line(channel.stored, 60) + "'";
+        if (takes_integers)
+            fail("input '" + one_line(channel.name, 60) + "' of the network is an integer, and " +
+                 name + set + " holds real numbers");
+        fail("input '" + one_line(channel.name, 60) + "' of the network is a real number, and " +
+             name + set + " holds integers\n" + data.file(0).why_no_field(channel.stored));
+    };
+    const auto check_target = [&](const Channel& channel, int32_t location) {
+        const std::string name = "'" + one_line(channel.stored, 60) + "'" + set;
+        if (location == SURROGATE_ON_NODES)
+            fail(
+                "the network has a row for each node of its tree, expected rows of points or "
+                "clouds for training; change its read-out");
+        if (location == SURROGATE_ON_CLOUDS && !channel.is_per_sample)
+            fail(
+                "the network has one row per cloud, expected one number per sample, over "
+                "'sample'; " +
+                name + " has one per point");
+        if (location != SURROGATE_ON_CLOUDS && channel.is_per_sample)
+            fail("the network has one row per point; " + name + " has one number per sample\n" +
+                 data.file(0).why_no_field(channel.stored));
+    };
+    size_t in = 0, out = 0;
+    for (const auto& port : model.ports()) {
+        for (int64_t c = 0; c < port.n_channel; ++c) {
+            if (port.is_output == 0)
+                check_input(channels.inputs.at(in++), port.kind == SURROGATE_INTEGER);
+            else
+                check_target(channels.labels ? *channels.labels : channels.outputs.at(out++),
+                             port.location);
+        }
+    }
 }
 
 std::string date_text() {

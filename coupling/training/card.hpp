@@ -16,7 +16,8 @@ namespace surrogate::tool {
 
 /// Returns the card of a new network: names, roles and units from the data; means, deviations,
 /// ranges and pooled statistics from the samples. Without normalization, means are 0 and deviations
-/// 1. Outputs without statistics are classes: role class, mean 0, deviation 1 and no range.
+/// 1. Outputs without statistics, which are classes or an embedding, have mean 0, deviation 1
+/// and no range.
 nlohmann::json new_card(const TrainConfig& config, const std::vector<Channel>& inputs,
                         const std::vector<Channel>& outputs, const DataStatistics& statistics);
 
@@ -36,9 +37,17 @@ struct ModelChannels {
     std::optional<Channel> labels;  ///< of a classifier: the variable with the class of each point
     /// Returns the outputs whose targets are fields in the data; none for a classifier.
     std::vector<Channel> fields() const { return labels ? std::vector<Channel>() : outputs; }
+    /// Returns true if the targets are one number, or one label, per sample.
+    bool is_pooled() const {
+        return labels ? labels->is_per_sample : !outputs.empty() && outputs[0].is_per_sample;
+    }
 };
 ModelChannels channels_of(const Model& model, const TrainData& data);
 ModelChannels channels_of(const TrainConfig& config, const TrainData& data);
+
+/// Checks that the network takes and predicts what the data have: integers or real numbers, one row
+/// per point or per cloud. Throws Failure.
+void check_ports(const Model& model, const ModelChannels& channels, const TrainData& data);
 
 /// Returns the card of a new network before numbers are read: names, roles and units from the data,
 /// neutral statistics. A network of this card has the same weights as a network of new_card().

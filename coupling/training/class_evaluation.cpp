@@ -2,6 +2,7 @@
 #include "coupling/training/class_evaluation.hpp"
 
 #include <algorithm>
+#include <type_traits>
 
 #include "coupling/job/classes.hpp"
 #include "coupling/job/output.hpp"
@@ -24,11 +25,17 @@ ClassSample ClassEvaluation::evaluate(const Pair& pair) {
     runs_.evaluate(pair, [&] {
         labels = read_labels(data_.file(pair.file), channels_.labels->stored, pair.target, {},
                              runs_.domain().range());
-        check_labels(data_, channels_, pair, labels, runs_.domain().range().first);
+        require_classes(data_, channels_, pair, labels, runs_.domain().range().first);
     });
-    ClassSample sample{job_.gather(labels), job_.gather(runs_.domain().weights()), {}};
+    // One row per sample is the same on all ranks, and is taken from the first.
+    const bool is_empty = channels_.is_pooled() && !job_.is_root();
+    const auto gather = [&](const auto& values) {
+        return job_.gather(is_empty ? std::decay_t<decltype(values)>() : values);
+    };
+    ClassSample sample{gather(labels), {}, {}};
+    if (!channels_.is_pooled()) sample.weights = job_.gather(runs_.domain().weights());
     for (const std::vector<double>& logits : runs_.predictions())
-        sample.logits.push_back(job_.gather(logits));
+        sample.logits.push_back(gather(logits));
     if (is_probability_) make_logits(&sample.logits[0]);
     return sample;
 }

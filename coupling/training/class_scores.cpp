@@ -71,13 +71,13 @@ void ClassScores::add_points(ClassSample& sample, double weight) {
     double loss = 0;
     const size_t first = n_class_ - n_output_;  // of one output, class 0 has the logit 0
     for (size_t i = 0; i < sample.labels.size(); ++i) {
-        if (sample.labels[i] == SURROGATE_IGNORED_LABEL) continue;
+        const double w = weight_of(sample, i);
+        if (w == 0) continue;
         const auto label = static_cast<size_t>(sample.labels[i]);
         for (size_t c = 0; c < n_output_; ++c) logits[first + c] = sample.logits[c][i];
         const size_t predicted = classify(logits, probabilities);
         if (n_output_ > 1)
             for (size_t c = 0; c < n_output_; ++c) sample.logits[c][i] = probabilities[c];
-        const double w = weight_of(sample, i);
         counts_[label * n_class_ + predicted] += 1;
         weights[label * n_class_ + predicted] += w;
         ranks[rank_of(logits, label)] += w;

@@ -20,11 +20,12 @@ struct ClassScore {
     double average_precision, roc_auc;
 };
 
-/// Scores of a classifier over samples. Ignored points do not count. Confusion matrix, accuracy and
-/// cross-entropy are fractions or means of each sample by weight, averaged over the samples; ratios
-/// are formed of the averaged fractions. Average precision and ROC AUC of one class against all
-/// others are computed from the sorted probabilities of each sample, and averaged over the samples
-/// in which they are defined: the class has points, for ROC AUC other classes too. Local.
+/// Scores of a classifier over samples. Ignored points, and points of weight 0, do not count.
+/// Confusion matrix, accuracy and cross-entropy are fractions or means of each sample by weight,
+/// averaged over the samples; ratios are formed of the averaged fractions. Average precision and
+/// ROC AUC of one class against all others are computed from the sorted probabilities of each
+/// sample, and averaged over the samples in which they are defined: the class has points, for ROC
+/// AUC other classes too. Local.
 class ClassScores {
 public:
     /// `top_k`: numbers of classes for top_k_accuracy(), each 1 .. n_class().

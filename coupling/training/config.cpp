@@ -2,10 +2,12 @@
 #include "coupling/training/config.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <sstream>
 
 #include "coupling/job/job.hpp"
+#include "coupling/job/output.hpp"
 #include "coupling/training/renamed_keys.hpp"
 #include "coupling/training/toml_table.hpp"
 
@@ -24,6 +26,12 @@ const std::vector<std::string> trainer_keys = {"loss",
                                                "label_smoothing",
                                                "focal_alpha",
                                                "focal_gamma",
+                                               "pair_radius",
+                                               "pair_neighbors",
+                                               "pair_random",
+                                               "similarity",
+                                               "similarity_width",
+                                               "temperature",
                                                "optimizer",
                                                "learning_rate",
                                                "weight_decay",
@@ -46,6 +54,7 @@ const std::vector<std::string> trainer_keys = {"loss",
                                                "plateau_patience",
                                                "max_nonfinite_steps",
                                                "noise",
+                                               "dropout",
                                                "bucket"};
 
 const std::vector<std::string> option_keys = {"threads",   "backend",      "vector",
@@ -97,6 +106,42 @@ void read_names(TomlTable table, TrainConfig* config) {
     }
 }
 
+/// Reads the smallest and the largest factor of a range.
+void read_factors(TomlTable& table, const std::string& key, double* least, double* largest) {
+    const toml::node* const node = table.node(key);
+    if (node == nullptr) return;
+    const toml::array* const array = node->as_array();
+    const auto at = [&](size_t i) { return array->get(i)->value<double>().value_or(-1); };
+    const bool is_range = array != nullptr && array->size() == 2 && at(0) > 0 && at(1) >= at(0) &&
+                          std::isfinite(at(1));
+    if (!is_range)
+        return table.refuse(key, "'" + key +
+                                     "' must be a list of two numbers above 0, the "
+                                     "smallest and the largest factor, such as [0.9, 1.1]");
+    *least = at(0);
+    *largest = at(1);
+}
+
+void read_augmentation(TomlTable table, Augmentation* augmentation) {
+    const std::string rotate = table.one_of("rotate", {"none", "x", "y", "z", "all"});
+    if (rotate != "none") augmentation->rotate = rotate;
+    augmentation->degrees = table.real("degrees", 0, 180).value_or(180);
+    if (table.has("degrees") && (rotate == "none" || rotate == "all"))
+        table.refuse("degrees",
+                     "'degrees' is the largest angle about an axis, and needs rotate = "
+                     "\"x\", \"y\" or \"z\"");
+    for (const std::string& axis : table.texts("flip")) {
+        if (axis == "x" || axis == "y" || axis == "z")
+            augmentation->flip[static_cast<size_t>(axis[0] - 'x')] = true;
+        else
+            table.refuse("flip", "'flip' has '" + one_line(axis, 60) + "', expected x, y or z");
+    }
+    read_factors(table, "scale", &augmentation->least_scale, &augmentation->largest_scale);
+    augmentation->jitter = table.real("jitter", 0, 1e300).value_or(0);
+    augmentation->is_about_box = table.one_of("center", {"origin", "box"}) == "box";
+    table.finish();
+}
+
 void read_data(TomlTable table, TrainConfig* config) {
     auto& data = config->data;
     data.train = table.texts("train");
@@ -120,6 +165,7 @@ void read_data(TomlTable table, TrainConfig* config) {
     data.labels = table.text("labels", "");
     data.n_drawn = table.whole("points", 0, 1);
     read_names(table.table("names"), config);
+    read_augmentation(table.table("augment"), &data.augmentation);
     table.finish();
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -17,6 +18,19 @@ struct Setting {
 
 /// Random symmetry operations on training samples, so that a model learns a symmetry.
 enum class Symmetry { none, square, longitude };
+
+/// Random transforms of the points of training samples, [data.augment].
+struct Augmentation {
+    std::string rotate;    ///< "x", "y" or "z": about this axis; "all": any rotation; "": none
+    double degrees = 180;  ///< largest angle about an axis
+    std::array<bool, 3> flip{};  ///< axes that are reflected with probability 1/2
+    double least_scale = 1, largest_scale = 1;
+    double jitter = 0;          ///< standard deviation of a displacement, in units of coordinates
+    bool is_about_box = false;  ///< center: the middle of the bounding box, or the origin
+    /// Returns true if vectors change with the points.
+    bool turns() const { return !rotate.empty() || flip != std::array<bool, 3>{}; }
+    bool is_on() const { return turns() || least_scale != 1 || largest_scale != 1 || jitter > 0; }
+};
 
 /// Configuration of `surrogate train CONFIG` (see reference/training-configuration.md for each
 /// key).
@@ -35,9 +49,10 @@ struct TrainConfig {
         double validation_share = 0;   ///< fraction of the samples in `train`; used without files
         std::optional<double> lead_s;  ///< lead of a series; default: its time step
         Symmetry symmetries = Symmetry::none;
+        Augmentation augmentation;
         std::optional<bool> normalize;
         int64_t n_drawn = 0;  ///< random points of a sample that a step uses; 0: all
-        /// Integer variable with the class of each point; "": fields are trained.
+        /// Integer variable with the class or particle of each point; "": fields are trained.
         std::string labels;
         std::map<std::string, std::string> names;  ///< name in the file, by field of the card
     } data;

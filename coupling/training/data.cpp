@@ -42,9 +42,8 @@ const dataset::StoredCoordinate* find_coordinate(const ReadFile& file, const std
     return nullptr;
 }
 
-bool has_field(const ReadFile& file, const std::string& name) {
-    const auto fields = file.fields();
-    return std::find(fields.begin(), fields.end(), name) != fields.end();
+bool is_in(const std::vector<std::string>& names, const std::string& name) {
+    return std::find(names.begin(), names.end(), name) != names.end();
 }
 
 [[noreturn]] void refuse_name(const ReadFile& file, const std::string& name,
@@ -141,9 +140,17 @@ Channel TrainData::channel(const std::string& name, bool is_input) const {
             channel.axis = coordinate->axis;
             continue;
         }
-        if (!has_field(*file, channel.stored) || channel.is_coordinate())
+        const bool is_integer = is_input && is_in(file->integer_fields(), channel.stored);
+        const bool is_per_sample = !is_input && is_in(file->sample_fields(), channel.stored);
+        const bool is_field = is_in(file->fields(), channel.stored);
+        if (is_first) {
+            channel.is_integer = is_integer;
+            channel.is_per_sample = is_per_sample;
+        }
+        if (!(is_field || is_integer || is_per_sample) || channel.is_coordinate() ||
+            is_integer != channel.is_integer || is_per_sample != channel.is_per_sample)
             refuse_name(*file, name, channel.stored);
-        const std::string unit = file->unit(channel.stored);
+        const std::string unit = is_integer ? "" : file->unit(channel.stored);
         check_unit(*file, channel.stored, unit);
         if (is_first) channel.unit = unit;
         if (unit != channel.unit)
@@ -157,19 +164,32 @@ Channel TrainData::channel(const std::string& name, bool is_input) const {
 std::optional<Channel> TrainData::labels() const {
     const std::string& stored = config_->data.labels;
     if (stored.empty()) return std::nullopt;
+    const bool is_per_sample = files_.front()->is_per_sample(stored);
     for (const auto& file : files_) {
-        const auto names = file->integer_fields();
-        if (std::find(names.begin(), names.end(), stored) != names.end()) continue;
+        if (is_in(is_per_sample ? file->sample_integers() : file->integer_fields(), stored))
+            continue;
+        auto names = file->integer_fields();
+        const auto of_samples = file->sample_integers();
+        names.insert(names.end(), of_samples.begin(), of_samples.end());
         const std::string near = near_word(stored, names);
         fail("data set '" + file->path() + "' has no integer variable '" + one_line(stored, 60) +
-             "' over samples and points; it has " + listed(names) +
+             "' over samples" + (is_per_sample ? "" : " and points") + "; it has " + listed(names) +
              (near.empty() ? "" : "; did you mean '" + near + "'?"));
     }
-    return Channel{stored, stored, "", -1};
+    return Channel{stored, stored, "", -1, true, is_per_sample};
+}
+
+bool TrainData::has_weights() const {
+    return form().points == PointForm::sphere ||
+           std::any_of(files_.begin(), files_.end(),
+                       [](const auto& file) { return file->form().has_weight; });
 }
 
 bool TrainData::has_fixed_points() const {
-    return form().points != PointForm::rows && form().points != PointForm::moving_cloud;
+    return std::none_of(files_.begin(), files_.end(), [](const auto& file) {
+        return file->form().points == PointForm::rows ||
+               file->form().points == PointForm::moving_cloud;
+    });
 }
 
 bool TrainData::has_one_place() const {

@@ -19,12 +19,14 @@ struct Pair {
     dataset::State input, target;
 };
 
-/// A number per point that is an input or output of a network, with its name in the data set.
+/// An input or output of a network, with its name in the data set.
 struct Channel {
-    std::string name;    ///< name on the card
-    std::string stored;  ///< name in the files
-    std::string unit;    ///< unit in the first file
-    int32_t axis = -1;   ///< axis of a coordinate; -1 for fields
+    std::string name;            ///< name on the card
+    std::string stored;          ///< name in the files
+    std::string unit;            ///< unit in the first file
+    int32_t axis = -1;           ///< axis of a coordinate; -1 for fields
+    bool is_integer = false;     ///< such as tokens
+    bool is_per_sample = false;  ///< one number per sample or state, not per point
     bool is_coordinate() const { return axis >= 0; }
 };
 
@@ -43,15 +45,18 @@ public:
     const std::vector<Pair>& validation() const { return validation_; }
 
     /// Returns the channel with this name on the card. All files must contain it; its unit is the
-    /// unit in the first file. Coordinates are found only for inputs. Throws Failure with near
-    /// misses.
+    /// unit in the first file. Coordinates and integers are found only for inputs, numbers per
+    /// sample only for outputs. Throws Failure with near misses.
     Channel channel(const std::string& name, bool is_input) const;
 
     /// Returns the variable of the labels, which all files must have as integers; none for fields.
     /// Throws Failure with near misses.
     std::optional<Channel> labels() const;
 
-    /// Returns true if the points are the same in every sample of a file.
+    /// Returns true if points have weights in losses: in a file, or areas on the sphere.
+    bool has_weights() const;
+
+    /// Returns true if the points are the same in every sample of each file.
     bool has_fixed_points() const;
     /// Returns true if the points are the same in every sample of all files.
     bool has_one_place() const;

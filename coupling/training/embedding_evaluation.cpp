@@ -1,32 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "coupling/training/embedding_evaluation.hpp"
 
+#include <surrogate/surrogate_train.h>
+
 #include <array>
 #include <stdexcept>
 
+#include "coupling/job/output.hpp"
 #include "kernels/hept/metrics.hpp"
 
 namespace surrogate::tool {
 
 namespace {
 
-/// Scores embeddings (by channel) of hits with these particles on all threads of this rank.
+/// Scores embeddings (by channel) of hits on all threads of this rank.
 EmbeddingScore score_of(const std::vector<std::vector<double>>& embedding,
-                        const std::vector<int64_t>& particles) {
+                        const std::vector<int64_t>& particles, const std::vector<double>& weights) {
     using namespace kernels;
     const auto n_hit = std::ssize(particles), n_channel = std::ssize(embedding);
     std::vector<float> rows(particles.size() * embedding.size());
-    for (size_t i = 0; i < particles.size(); ++i)
+    std::vector<int64_t> ids;  // 0: no particle
+    std::vector<uint8_t> is_scored;
+    for (size_t i = 0; i < particles.size(); ++i) {
         for (size_t c = 0; c < embedding.size(); ++c)
             rows[i * embedding.size() + c] = static_cast<float>(embedding[c][i]);
-    // Particles to leave out have the id 0, so one threshold below all momenta suffices.
-    const std::vector<uint8_t> is_reconstructable(particles.size(), 1);
+        ids.push_back(particles[i] == SURROGATE_IGNORED_LABEL ? 0 : particles[i] + 1);
+        is_scored.push_back(weights.empty() || weights[i] > 0);
+    }
+    // The weights select particles, so one threshold below all momenta suffices.
     const std::vector<float> momentum(particles.size(), 1);
     constexpr std::array<double, 1> threshold = {0};
     const Queue queue(Backend::simd, best_vector_level(), openmp_threads());
     const auto found =
         hept::tracking_scores<float>(queue, make_view<const float>(rows.data(), n_hit, n_channel),
-                                     {particles, is_reconstructable, momentum}, threshold);
+                                     {ids, is_scored, momentum}, threshold);
     return {found[0].accuracy, found[0].precision, found[0].recall, found[0].n_point};
 }
 
@@ -46,16 +53,23 @@ void EmbeddingEvaluation::run() {
         runs_.evaluate(pair, [&] {
             particles = read_labels(data_.file(pair.file), channels_.labels->stored, pair.target,
                                     {}, runs_.domain().range());
+            for (size_t i = 0; i < particles.size(); ++i)
+                if (particles[i] < 0 && particles[i] != SURROGATE_IGNORED_LABEL)
+                    fail("'" + one_line(channels_.labels->stored, 60) + "' of " +
+                         sample_text(data_, pair.file, pair.target) + " has the id " +
+                         std::to_string(particles[i]) +
+                         ", expected 0 or more, or -100 for a hit of no particle");
         });
         runs_.count_outside();
         particles = job_.gather(particles);
+        const std::vector<double> weights = job_.gather(runs_.domain().weights());
         std::vector<std::vector<double>> embedding;
         for (const std::vector<double>& channel : runs_.predictions())
             embedding.push_back(job_.gather(channel));
         job_.agree([&] {
             if (!job_.is_root()) return;
             try {
-                samples_.push_back(score_of(embedding, particles));
+                samples_.push_back(score_of(embedding, particles, weights));
             } catch (const std::runtime_error& error) {
                 fail(sample_text(data_, pair.file, pair.target) + ": " + error.what());
             }

@@ -8,9 +8,9 @@
 
 namespace surrogate::tool {
 
-/// Scores of an embedding in one sample, or their means over samples. A hit is scored if its
-/// particle has an id other than 0 and k > 0 other hits in the sample. Among the 19 hits nearest to
-/// it, without itself:
+/// Scores of an embedding in one sample, or their means over samples. A hit is scored if it has a
+/// particle and a weight above 0 in the data, and its particle has k > 0 other hits in the sample.
+/// Among the 19 hits nearest to it, without itself:
 struct EmbeddingScore {
     double accuracy = 0;   ///< hits of the particle among the first k, divided by k
     double precision = 0;  ///< hits of the particle / 19

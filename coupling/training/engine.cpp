@@ -60,8 +60,11 @@ TrainEngine::TrainEngine(const Job& job, const Context& data_parallel, const Tra
       group_(group_of(job, config.n_group)),
       context_(job.make_group_context(group_.index)),
       domain_(data, group_.rank, group_.size),
+      inputs_(channels.inputs),
       rolls_out_(config.rollout > 1),
-      draws_points_(config.data.n_drawn > 0) {
+      moves_points_(config.data.n_drawn > 0 || config.data.augmentation.is_on()),
+      input_vectors_(vectors_of(channels.inputs)),
+      target_vectors_(vectors_of(channels.fields())) {
     make_model(config, card);
     const Pair& first = data.training().front();
     job_.agree([&] { domain_.read(first); });
@@ -110,35 +113,37 @@ void TrainEngine::make_trainer(const Context& data_parallel, const TrainConfig& 
 void TrainEngine::read_fields(const Pair& pair, const Change& change, int64_t n_own) {
     const dataset::ReadFile& file = data_.file(pair.file);
     const dataset::State begin = earlier(pair, n_own);
-    inputs_.resize(channels_.inputs.size());
     targets_.resize(channels_.labels ? 0 : channels_.outputs.size());
-    for (size_t i = 0; i < inputs_.size(); ++i)
-        if (const Channel& channel = channels_.inputs[i]; !channel.is_coordinate())
-            inputs_[i] =
-                domain_.select(read_range(file, channel.stored, begin, change, domain_.range()));
+    inputs_.read(file, begin, change, domain_);
     if (channels_.labels)
-        labels_ = domain_.select(
+        labels_ = targets_of(
             read_labels(file, channels_.labels->stored, pair.target, change, domain_.range()));
     for (size_t i = 0; i < targets_.size(); ++i)
-        targets_[i] = domain_.select(
+        targets_[i] = targets_of(
             read_range(file, channels_.outputs[i].stored, pair.target, change, domain_.range()));
+    if (!change.transform) return;
+    transform_vectors(*change.transform, input_vectors_, &inputs_.real());
+    transform_vectors(*change.transform, target_vectors_, &targets_);
+}
+
+/// Reads the weights of the sample's points; 1 in a file without weights. Local.
+void TrainEngine::read_weights(const Pair& pair, const Change& change) {
+    if (!data_.has_weights() || !domain_.read_weights(pair, change)) return;
+    weights_ = domain_.weights();
+    if (weights_.empty()) weights_.assign(static_cast<size_t>(domain_.n()), 1.0);
+    has_new_weights_ = true;
 }
 
 /// Binds the arrays of the sample to plan and trainer. Local.
 void TrainEngine::bind(const Pair& pair) {
-    for (size_t i = 0; i < inputs_.size(); ++i)
-        if (const Channel& channel = channels_.inputs[i]; !channel.is_coordinate())
-            plan_->bind_input(channel.name, column(inputs_[i].data(), domain_.n()),
-                              channel.unit.c_str());
+    inputs_.bind(&*plan_, domain_);
     for (size_t i = 0; i < targets_.size(); ++i)
-        trainer_->bind_target(channels_.outputs[i].name, column(targets_[i].data(), domain_.n()),
+        trainer_->bind_target(channels_.outputs[i].name, column(targets_[i].data(), n_target()),
                               channels_.outputs[i].unit.c_str());
-    if (channels_.labels)
-        trainer_->bind_labels(
-            {labels_.data(), {domain_.n(), 1}, {1, 1}, SURROGATE_INT64, SURROGATE_HOST});
+    if (channels_.labels) trainer_->bind_labels(column(labels_.data(), n_target()));
+    if (has_new_weights_) trainer_->set_point_weights(column(weights_.data(), domain_.n()));
+    has_new_weights_ = false;
     if (!is_new_place_) return;
-    if (data_.form().has_weight || data_.form().points == PointForm::sphere)
-        trainer_->set_point_weights(column(domain_.weights().data(), domain_.n()));
     const auto extents = data_.file(pair.file).extents(pair.input.sample);
     if (has_lattice_loss_ && extents.size() == 2) trainer_->set_grid_shape(extents[0], extents[1]);
     is_new_place_ = false;
@@ -146,22 +151,24 @@ void TrainEngine::bind(const Pair& pair) {
 
 void TrainEngine::load(const Pair* pair, const Change& change, int64_t n_own) {
     const bool is_moving = pair != nullptr && domain_.is_other(*pair, change);
-    const bool may_move = draws_points_ || !data_.has_one_place();
+    const bool may_move = moves_points_ || !data_.has_one_place();
     job_.agree([&] {
         if (pair == nullptr) return;
         if (is_moving) domain_.read(*pair, change);
         read_fields(*pair, change, n_own);
+        read_weights(*pair, change);
         if (!may_move) bind(*pair);
     });
-    if (may_move) settle(pair, is_moving);
+    if (may_move) settle(pair, change, is_moving);
     if (rolls_out_) roll_out(pair, change, n_own);
 }
 
 /// Updates domain and plan to the points of a pair, then binds arrays.
-void TrainEngine::settle(const Pair* pair, bool is_moving) {
+void TrainEngine::settle(const Pair* pair, const Change& change, bool is_moving) {
     // Errors in these functions are the same on all ranks of a group, so no rank blocks.
     job_.agree([&] {
         if (!is_moving) return;
+        domain_.transform(context_, change);
         domain_.update();
         is_new_place_ = true;
     });

@@ -15,6 +15,7 @@
 #include "coupling/training/config.hpp"
 #include "coupling/training/data.hpp"
 #include "coupling/training/sample_domain.hpp"
+#include "coupling/training/sample_inputs.hpp"
 
 namespace surrogate::tool {
 
@@ -52,13 +53,21 @@ private:
     void make_model(const TrainConfig& config, const nlohmann::json& card);
     void make_trainer(const Context& data_parallel, const TrainConfig& config,
                       const DataStatistics& statistics, int64_t n_step);
-    void settle(const Pair* pair, bool is_moving);
+    void settle(const Pair* pair, const Change& change, bool is_moving);
     void read_fields(const Pair& pair, const Change& change, int64_t n_own);
+    void read_weights(const Pair& pair, const Change& change);
     void bind_own_outputs();
     std::vector<std::vector<std::vector<double>>> read_given(const Pair& pair, const Change& change,
                                                              int64_t n) const;
     void roll_out(const Pair* pair, const Change& change, int64_t n);
     void bind(const Pair& pair);
+    /// Returns the number of targets of each output on this rank.
+    int64_t n_target() const { return channels_.is_pooled() ? 1 : domain_.n(); }
+    /// Returns the values of this rank's points, or the value of the sample.
+    template <class T>
+    std::vector<T> targets_of(std::vector<T> values) const {
+        return channels_.is_pooled() ? values : domain_.select(std::move(values));
+    }
 
     const Job& job_;
     const TrainData& data_;
@@ -69,10 +78,14 @@ private:
     bool has_lattice_loss_ = false;
     bool is_new_place_ = true;  ///< the trainer has not seen the current points yet
 
-    std::vector<std::vector<double>> inputs_, targets_;  ///< by channel
-    std::vector<int64_t> labels_;                        ///< of a classifier
+    SampleInputs inputs_;
+    std::vector<std::vector<double>> targets_;  ///< by output
+    std::vector<int64_t> labels_;               ///< of a classifier
+    std::vector<double> weights_;               ///< of the points, if the data have some
+    bool has_new_weights_ = false;              ///< the trainer does not have them yet
     bool rolls_out_ = false;
-    bool draws_points_ = false;  ///< samples have other points in each epoch
+    bool moves_points_ = false;  ///< samples have other points in each epoch
+    std::vector<VectorFields> input_vectors_, target_vectors_;  ///< that are transformed with them
     std::vector<std::vector<double>>
         own_;  ///< predictions that the next step starts from, by output
 

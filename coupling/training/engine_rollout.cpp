@@ -54,10 +54,11 @@ void TrainEngine::roll_out(const Pair* pair, const Change& change, int64_t n) {
                 plan_->run();
                 for (size_t o = 0; o < own_.size(); ++o) {
                     const int64_t to = input_of(channels_, channels_.outputs[o]);
-                    inputs_[static_cast<size_t>(to)].assign(own_[o].begin(), own_[o].end());
+                    inputs_.real()[static_cast<size_t>(to)].assign(own_[o].begin(), own_[o].end());
                 }
                 for (size_t i = 0; i < fields.size(); ++i)
-                    if (!fields[i].empty()) inputs_[i].assign(fields[i].begin(), fields[i].end());
+                    if (!fields[i].empty())
+                        inputs_.real()[i].assign(fields[i].begin(), fields[i].end());
             }
         } catch (const Error& error) {
             throw Failure(job_.exit_status(error),

@@ -13,6 +13,8 @@ constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 
 /// Sums over the points of all ranks for one output: w, w |e|, w e^2, w target^2.
 constexpr size_t n_sum = 4;
+/// Sums over the points of a row of the sphere: 1, |e|, e^2.
+constexpr size_t n_row_sum = 3;
 
 }  // namespace
 
@@ -26,34 +28,32 @@ double SampleErrors::worst() const {
 
 ModelRuns::ModelRuns(const Job& job, const Context& context, const Model& model,
                      const TrainData& data, const ModelChannels& channels, const Options& options)
-    : job_(job), data_(data), channels_(channels), domain_(data, job.rank(), job.size()) {
+    : job_(job),
+      data_(data),
+      channels_(channels),
+      domain_(data, job.rank(), job.size()),
+      inputs_(channels.inputs) {
     const Pair& first = data.training().front();
     job_.agree([&] { domain_.read(first); });
     job_.agree([&] { domain_.create(context, first); });
     plan_.emplace(model, domain_.domain(), options);
-    inputs_.resize(channels_.inputs.size());
     predictions_.resize(channels_.outputs.size());
     for (const Channel& channel : channels_.inputs) outside_.push_back({channel.name});
 }
 
 /// Reads the inputs of a pair at this rank's points. Local.
 void ModelRuns::read(const Pair& pair) {
-    const dataset::ReadFile& file = data_.file(pair.file);
-    for (size_t i = 0; i < inputs_.size(); ++i)
-        if (const Channel& channel = channels_.inputs[i]; !channel.is_coordinate())
-            inputs_[i] = read_range(file, channel.stored, pair.input, {}, domain_.range());
+    inputs_.read(data_.file(pair.file), pair.input, {}, domain_);
     for (std::vector<double>& prediction : predictions_)
-        prediction.resize(static_cast<size_t>(domain_.n()));
+        prediction.resize(channels_.is_pooled() ? 1 : static_cast<size_t>(domain_.n()));
 }
 
 /// Binds the arrays of the sample. Local.
 void ModelRuns::bind() {
-    for (size_t i = 0; i < inputs_.size(); ++i)
-        if (const Channel& channel = channels_.inputs[i]; !channel.is_coordinate())
-            plan_->bind_input(channel.name, column(inputs_[i].data(), domain_.n()),
-                              channel.unit.c_str());
+    inputs_.bind(&*plan_, domain_);
     for (size_t i = 0; i < predictions_.size(); ++i)
-        plan_->bind_output(channels_.outputs[i].name, column(predictions_[i].data(), domain_.n()),
+        plan_->bind_output(channels_.outputs[i].name,
+                           column(predictions_[i].data(), std::ssize(predictions_[i])),
                            channels_.outputs[i].unit.c_str());
 }
 
@@ -62,6 +62,7 @@ void ModelRuns::evaluate(const Pair& pair, const std::function<void()>& read_tar
     job_.agree([&] {
         if (is_other) domain_.read(pair);
         read(pair);
+        domain_.read_weights(pair);
         read_targets();
     });
     job_.agree([&] {
@@ -106,7 +107,7 @@ FieldEvaluation::FieldEvaluation(const Job& job, const Context& context, const M
       runs_(job, context, model, data, channels, options),
       targets_(channels.outputs.size()) {
     if (!is_sphere()) return;
-    rows_.resize(targets_.size() * static_cast<size_t>(data_.form().extents[0]) * 2);
+    rows_.resize(targets_.size() * static_cast<size_t>(data_.form().extents[0]) * n_row_sum);
 }
 
 bool FieldEvaluation::is_sphere() const {
@@ -129,7 +130,8 @@ void FieldEvaluation::measure(size_t index) {
     for (size_t o = 0; o < n_output; ++o) {
         double* const sum = sums.data() + n_sum * o;
         for (size_t i = 0; i < targets_[o].size(); ++i) {
-            const double w = runs_.domain().weights().empty() ? 1 : runs_.domain().weights()[i];
+            const double w = runs_.weight(i);
+            if (w == 0) continue;
             const double target = targets_[o][i], e = runs_.predictions()[o][i] - target;
             sum[0] += w;
             sum[1] += w * std::abs(e);
@@ -157,10 +159,12 @@ void FieldEvaluation::add_latitudes() {
     const auto first = static_cast<size_t>(runs_.domain().range().first);
     for (size_t o = 0; o < targets_.size(); ++o) {
         for (size_t i = 0; i < targets_[o].size(); ++i) {
-            double* const row = rows_.data() + 2 * (o * n_lat + (first + i) / n_lon);
+            if (runs_.weight(i) == 0) continue;
+            double* const row = rows_.data() + n_row_sum * (o * n_lat + (first + i) / n_lon);
             const double e = runs_.predictions()[o][i] - targets_[o][i];
-            row[0] += std::abs(e);
-            row[1] += e * e;
+            row[0] += 1;
+            row[1] += std::abs(e);
+            row[2] += e * e;
         }
     }
 }
@@ -213,12 +217,11 @@ std::vector<std::vector<LatitudeErrors>> FieldEvaluation::latitudes() const {
     const auto& form = data_.form();
     const auto n_lat = static_cast<size_t>(form.extents[0]);
     const std::vector<double> latitude = data_.file(0).along("lat");
-    const double n = static_cast<double>(form.extents[1]) * static_cast<double>(samples_.size());
     std::vector<std::vector<LatitudeErrors>> outputs(targets_.size());
     for (size_t o = 0; o < outputs.size(); ++o) {
         for (size_t row = 0; row < n_lat; ++row) {
-            const double* const sum = rows_.data() + 2 * (o * n_lat + row);
-            outputs[o].push_back({latitude[row], sum[0] / n, std::sqrt(sum[1] / n)});
+            const double* const sum = rows_.data() + n_row_sum * (o * n_lat + row);
+            outputs[o].push_back({latitude[row], sum[1] / sum[0], std::sqrt(sum[2] / sum[0])});
         }
     }
     return outputs;

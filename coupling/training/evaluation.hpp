@@ -12,12 +12,13 @@
 #include "coupling/training/card.hpp"
 #include "coupling/training/data.hpp"
 #include "coupling/training/sample_domain.hpp"
+#include "coupling/training/sample_inputs.hpp"
 
 namespace surrogate::tool {
 
 /// Errors of one output in one sample or in a set of samples, in the unit of the output. e is the
 /// prediction minus the target at a point, w the weight of the point: the weight in the data, the
-/// area on the sphere, or 1.
+/// area on the sphere, or 1. Points of weight 0 do not count.
 struct OutputErrors {
     double l1 = 0;           ///< sum w |e| / sum w
     double l2 = 0;           ///< sqrt(sum w e^2 / sum w)
@@ -73,7 +74,13 @@ public:
     const std::vector<OutsideCount>& outside() const { return outside_; }
 
     const SampleDomain& domain() const { return domain_; }
-    /// Returns the predictions of the last run at this rank's points, by output.
+    /// Returns the weight of a point of this rank in errors; 0: it does not count.
+    double weight(size_t point) const {
+        if (channels_.is_pooled()) return job_.is_root() ? 1 : 0;
+        return domain_.weights().empty() ? 1 : domain_.weights()[point];
+    }
+    /// Returns the predictions of the last run at this rank's points, by output; one number each if
+    /// the model predicts numbers per sample, which count on rank 0.
     const std::vector<std::vector<double>>& predictions() const { return predictions_; }
     /// Returns the points of a pair on rank 0, (n_point, n_axis); empty on the sphere.
     std::vector<double> gather_points(const Pair& pair) const;
@@ -87,7 +94,8 @@ private:
     const ModelChannels& channels_;
     SampleDomain domain_;
     std::optional<Plan> plan_;
-    std::vector<std::vector<double>> inputs_, predictions_;  ///< by channel
+    SampleInputs inputs_;
+    std::vector<std::vector<double>> predictions_;  ///< by output
     std::vector<OutsideCount> outside_;
 };
 
@@ -127,7 +135,7 @@ private:
     ModelRuns runs_;
     std::vector<std::vector<double>> targets_;  ///< by output
     std::vector<SampleErrors> samples_;
-    std::vector<double> rows_;  ///< (n_output, n_lat, 2): sums of |e| and e^2 on this rank
+    std::vector<double> rows_;  ///< (n_output, n_lat, 3): number of points, sums of |e| and e^2
 };
 
 }  // namespace surrogate::tool

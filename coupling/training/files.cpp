@@ -101,8 +101,9 @@ std::string TrainRun::card_text(const EpochRow* row) const {
             provenance["validation loss"] = row->validation;
             const char* const what =
                 parts_.channels.labels ? "fraction of wrong points" : "relative L2";
-            provenance["error on held-out data"] = {{what, errors},
-                                                    {"samples", parts_.data.validation().size()}};
+            if (!row->error.empty())
+                provenance["error on held-out data"] = {
+                    {what, errors}, {"samples", parts_.data.validation().size()}};
         }
     }
     card["provenance"] = provenance;

@@ -30,7 +30,8 @@ std::string in_words(const std::string& loss) {
         {"huber", "Huber loss"},
         {"l1_w11", "absolute error and derivatives, scaled"},
         {"cross_entropy", "cross-entropy"},
-        {"focal", "focal loss"}};
+        {"focal", "focal loss"},
+        {"infonce", "InfoNCE"}};
     const auto found = words.find(loss);
     return found == words.end() ? loss : found->second;
 }

@@ -16,7 +16,17 @@ namespace {
 
 constexpr int64_t part_points = int64_t{1} << 18;  // read at a time: 2 MB
 
-std::string place_of(const TrainData& data, const ModelChannels& channels, const Pair& pair) {
+/// Calls check(pair) for the pairs of this rank. Collective.
+template <class Check>
+void check_each(const Job& job, const std::vector<Pair>& pairs, const Check& check) {
+    job.agree([&] {
+        const auto size = static_cast<size_t>(job.size());
+        for (size_t i = static_cast<size_t>(job.rank()); i < pairs.size(); i += size)
+            check(pairs[i]);
+    });
+}
+
+std::string label_text(const TrainData& data, const ModelChannels& channels, const Pair& pair) {
     return "'" + one_line(channels.labels->stored, 60) + "' of " +
            sample_text(data, pair.file, pair.target);
 }
@@ -28,20 +38,45 @@ void check_sample(const TrainData& data, const ModelChannels& channels, const Pa
     for (int64_t first = 0; first < n_point; first += part_points) {
         const PointRange range{first, std::min(part_points, n_point - first)};
         const auto labels = read_labels(file, channels.labels->stored, pair.target, {}, range);
-        check_labels(data, channels, pair, labels, first);
+        require_classes(data, channels, pair, labels, first);
         has_class = has_class || std::any_of(labels.begin(), labels.end(), [](int64_t label) {
                         return label != SURROGATE_IGNORED_LABEL;
                     });
     }
     if (!has_class)
-        fail(place_of(data, channels, pair) +
+        fail(label_text(data, channels, pair) +
              " ignores all points (label -100), and its loss is undefined; leave the "
              "sample out");
 }
 
+void check_particles_of(const TrainData& data, const ModelChannels& channels, const Pair& pair) {
+    const dataset::ReadFile& file = data.file(pair.file);
+    const int64_t n_point = file.n_point(pair.target.sample);
+    const std::string where = label_text(data, channels, pair);
+    std::vector<int64_t> ids =
+        read_labels(file, channels.labels->stored, pair.target, {}, {0, n_point});
+    const std::vector<double> weights = read_weights(file, pair.target, {}, {0, n_point});
+    for (size_t i = 0; i < ids.size(); ++i) {
+        if (ids[i] < 0 && ids[i] != SURROGATE_IGNORED_LABEL)
+            fail(where + " has the id " + std::to_string(ids[i]) + " at point " +
+                 std::to_string(i) + ", expected 0 or more, or -100 for a point of no particle");
+        if (weights.empty() || weights[i] == 1) continue;
+        if (weights[i] != 0)
+            fail(where + ": the weight of point " + std::to_string(i) + " is " +
+                 number(weights[i]) + ", expected 0 or 1 with loss 'infonce'");
+        ids[i] = SURROGATE_IGNORED_LABEL;
+    }
+    std::erase(ids, SURROGATE_IGNORED_LABEL);
+    std::sort(ids.begin(), ids.end());
+    if (std::adjacent_find(ids.begin(), ids.end()) == ids.end())
+        fail(where +
+             " has no particle with two points of weight 1, and its loss is undefined; "
+             "leave the sample out");
+}
+
 }  // namespace
 
-bool uses_labels(const std::string& loss) {
+bool uses_classes(const std::string& loss) {
     return loss == "cross_entropy" || loss == "focal";
 }
 
@@ -68,13 +103,13 @@ std::vector<double> class_weights(const TrainConfig& config, const ModelChannels
     return weights;
 }
 
-void check_labels(const TrainData& data, const ModelChannels& channels, const Pair& pair,
-                  const std::vector<int64_t>& labels, int64_t first) {
+void require_classes(const TrainData& data, const ModelChannels& channels, const Pair& pair,
+                     const std::vector<int64_t>& labels, int64_t first) {
     const auto n_class = static_cast<int64_t>(n_class_of(channels.outputs.size()));
     for (size_t i = 0; i < labels.size(); ++i) {
         if (labels[i] == SURROGATE_IGNORED_LABEL || (labels[i] >= 0 && labels[i] < n_class))
             continue;
-        fail(place_of(data, channels, pair) + " has the label " + std::to_string(labels[i]) +
+        fail(label_text(data, channels, pair) + " has the label " + std::to_string(labels[i]) +
              " at point " + std::to_string(first + static_cast<int64_t>(i)) + ", expected 0 to " +
              std::to_string(n_class - 1) + ", or -100 for a point to ignore");
     }
@@ -83,11 +118,12 @@ void check_labels(const TrainData& data, const ModelChannels& channels, const Pa
 void check_labels(const Job& job, const TrainData& data, const ModelChannels& channels,
                   const std::vector<Pair>& pairs) {
     if (!channels.labels) return;
-    job.agree([&] {
-        const auto size = static_cast<size_t>(job.size());
-        for (size_t i = static_cast<size_t>(job.rank()); i < pairs.size(); i += size)
-            check_sample(data, channels, pairs[i]);
-    });
+    check_each(job, pairs, [&](const Pair& pair) { check_sample(data, channels, pair); });
+}
+
+void check_particles(const Job& job, const TrainData& data, const ModelChannels& channels,
+                     const std::vector<Pair>& pairs) {
+    check_each(job, pairs, [&](const Pair& pair) { check_particles_of(data, channels, pair); });
 }
 
 }  // namespace surrogate::tool

@@ -12,7 +12,7 @@
 namespace surrogate::tool {
 
 /// Returns true if the targets of a loss are labels of classes.
-bool uses_labels(const std::string& loss);
+bool uses_classes(const std::string& loss);
 
 /// Returns the names of the classes of a classifier, which are the names of its outputs. A single
 /// output is the logit of label 1; label 0 is "not NAME".
@@ -24,13 +24,19 @@ std::vector<double> class_weights(const TrainConfig& config, const ModelChannels
 
 /// Throws Failure for a label of a pair that is neither a class nor ignored. `first` is the point
 /// of labels[0]. Local.
-void check_labels(const TrainData& data, const ModelChannels& channels, const Pair& pair,
-                  const std::vector<int64_t>& labels, int64_t first);
+void require_classes(const TrainData& data, const ModelChannels& channels, const Pair& pair,
+                     const std::vector<int64_t>& labels, int64_t first);
 
 /// Checks that all labels of the pairs are classes or ignored, and that no sample is ignored
 /// completely. The samples are divided among the ranks. Collective; errors are Failure, on all
 /// ranks, with the first wrong label. Does nothing without labels.
 void check_labels(const Job& job, const TrainData& data, const ModelChannels& channels,
                   const std::vector<Pair>& pairs);
+
+/// Checks that all labels of the pairs are ids of particles or ignored, and that each sample has a
+/// particle with two points of weight 1. The samples are divided among the ranks. Collective;
+/// errors are Failure, on all ranks.
+void check_particles(const Job& job, const TrainData& data, const ModelChannels& channels,
+                     const std::vector<Pair>& pairs);
 
 }  // namespace surrogate::tool

@@ -84,6 +84,8 @@ double distance(const std::vector<Row>& factor, const Row& mean, const Row& row)
 nlohmann::json pooled_statistics(const std::vector<Channel>& inputs,
                                  const DataStatistics& statistics, const Row& mean,
                                  const Row& std) {
+    if (std::any_of(inputs.begin(), inputs.end(), [](const auto& c) { return c.is_integer; }))
+        return nullptr;
     const std::vector<Row> rows = features_of(inputs, statistics, mean, std);
     if (rows.empty() || rows.front().empty() ||
         rows.size() < least_per_feature * rows.front().size())

@@ -27,9 +27,14 @@ std::string loss_of(const TrainConfig& config) {
     return "relative_l2";
 }
 
+bool has_errors(const TrainConfig& config) {
+    return loss_of(config) != "infonce";
+}
+
 TrainRun::TrainRun(const TrainParts& parts)
     : parts_(parts),
-      history_(loss_of(parts.config), names_of(parts.channels.outputs)),
+      history_(loss_of(parts.config), has_errors(parts.config) ? names_of(parts.channels.outputs)
+                                                               : std::vector<std::string>()),
       date_(parts.provenance.value("date", "")),
       n_batch_(static_cast<int64_t>(parts.data.training().size()) / parts.config.batch) {}
 
@@ -73,9 +78,12 @@ void TrainRun::learn(const std::vector<int64_t>& order) {
     for (int64_t i = 0; i < n_mine; ++i) {
         const auto place = static_cast<size_t>(batch_ * config.batch + group.index * n_mine + i);
         const Pair& pair = parts_.data.training()[static_cast<size_t>(order[place])];
-        const Change change = random_change(config.data.symmetries, config.data.n_drawn,
-                                            parts_.data.file(pair.file).extents(pair.input.sample),
-                                            config.seed, epoch_, order[place]);
+        Change change = random_change(config.data.symmetries, config.data.n_drawn,
+                                      parts_.data.file(pair.file).extents(pair.input.sample),
+                                      config.seed, epoch_, order[place]);
+        if (config.data.augmentation.is_on())
+            change.transform =
+                random_transform(config.data.augmentation, config.seed, epoch_, order[place]);
         const int64_t n_own =
             random_own_leads(config.rollout, pair, config.seed, epoch_, order[place]);
         parts_.engine.load(&pair, change, n_own);
@@ -165,7 +173,7 @@ void TrainRun::validate(EpochRow* row) {
         });
     }
     parts_.data_parallel.reduce(SURROGATE_SUM, static_cast<int64_t>(errors.size()), errors.data());
-    row->error = mean_errors(errors, n_output);
+    if (has_errors(parts_.config)) row->error = mean_errors(errors, n_output);
     const auto judgement = parts_.engine.trainer().end_validation();
     row->validation = judgement.mean_loss;
     row->is_best = judgement.is_best;

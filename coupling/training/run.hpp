@@ -38,6 +38,9 @@ struct TrainParts {
 /// Returns the name of the loss of a training; the default if the key is missing.
 std::string loss_of(const TrainConfig& config);
 
+/// Returns true if the loss has errors of outputs: the channels of an embedding have none.
+bool has_errors(const TrainConfig& config);
+
 /// Runs epochs and validations and writes checkpoints. All functions are collective over the job;
 /// errors are Failure or Error, on all ranks.
 class TrainRun {

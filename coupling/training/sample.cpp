@@ -159,21 +159,33 @@ std::vector<double> read_changed(const std::vector<int64_t>& extents, const Chan
     return cut(values, rows, range);
 }
 
+/// Reads the number of a sample.
+template <class Read>
+std::vector<double> read_one(const Read& read) {
+    std::vector<double> value(1);
+    read({}, value);
+    return value;
+}
+
 }  // namespace
 
 std::vector<double> read_range(const ReadFile& file, const std::string& field, const State& state,
                                const Change& change, const PointRange& range) {
-    return read_changed(
-        file.extents(state.sample), change, range,
-        [&](const Box& box, std::vector<double>& values) { file.read(field, state, box, values); });
+    const auto read = [&](const Box& box, std::vector<double>& values) {
+        file.read(field, state, box, values);
+    };
+    if (file.is_per_sample(field)) return read_one(read);
+    return read_changed(file.extents(state.sample), change, range, read);
 }
 
 std::vector<int64_t> read_labels(const ReadFile& file, const std::string& field, const State& state,
                                  const Change& change, const PointRange& range) {
-    const std::vector<double> values = read_changed(file.extents(state.sample), change, range,
-                                                    [&](const Box& box, std::vector<double>& read) {
-                                                        file.read_integers(field, state, box, read);
-                                                    });
+    const auto read = [&](const Box& box, std::vector<double>& values) {
+        file.read_integers(field, state, box, values);
+    };
+    const std::vector<double> values =
+        file.is_per_sample(field) ? read_one(read)
+                                  : read_changed(file.extents(state.sample), change, range, read);
     return {values.begin(), values.end()};
 }
 
@@ -197,17 +209,15 @@ std::vector<double> read_points(const ReadFile& file, const State& state, const 
     return points;
 }
 
-std::vector<double> read_weights(const ReadFile& file, const State& state,
+std::vector<double> read_weights(const ReadFile& file, const State& state, const Change& change,
                                  const PointRange& range) {
     const auto& form = file.form();
     const auto extents = file.extents(state.sample);
-    if (form.has_weight) {
-        Box box = rows_of(extents, range);
-        if (extents.size() == 1) box = {{range.first}, {range.n}};
-        auto values = room_for(box);
-        file.read_weight(state, box, values);
-        return extents.size() == 1 ? values : cut(values, box, range);
-    }
+    if (form.has_weight)
+        return read_changed(extents, change, range,
+                            [&](const Box& box, std::vector<double>& values) {
+                                file.read_weight(state, box, values);
+                            });
     if (form.points != PointForm::sphere) return {};
     std::vector<double> rows(static_cast<size_t>(extents[0]));
     surrogate::check(surrogate_sphere_nodes(form.grid.c_str(), extents[0], extents[1], nullptr,

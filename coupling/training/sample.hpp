@@ -2,10 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "coupling/dataset/read_file.hpp"
+#include "coupling/training/augment.hpp"
 #include "coupling/training/config.hpp"
 #include "coupling/training/data.hpp"
 
@@ -29,7 +31,8 @@ struct Change {
     int64_t shift = 0;
     /// Number of points that are drawn from the sample; 0: all points.
     int64_t n_drawn = 0;
-    uint64_t draw_key = 0;  ///< of the random numbers of the draw
+    uint64_t draw_key = 0;                    ///< of the random numbers of the draw
+    std::optional<Transform> transform = {};  ///< of the points
 };
 
 /// Returns a random change, with n_drawn random points of each sample unless it is 0. Equal
@@ -46,14 +49,14 @@ std::vector<int64_t> drawn_points(const Change& change, int64_t n_point, const P
 void check_symmetries(Symmetry symmetries, const TrainData& data,
                       const std::vector<Channel>& channels);
 
-/// Returns the numbers of a field at a range of points of the changed sample. Throws as
-/// ReadFile::read.
+/// Returns the numbers of a field at a range of points of the changed sample; one number for a
+/// field with one number per sample. Throws as ReadFile::read.
 std::vector<double> read_range(const dataset::ReadFile& file, const std::string& field,
                                const dataset::State& state, const Change& change,
                                const PointRange& range);
 
-/// Returns the integers of a range of points of the changed sample. Throws as
-/// ReadFile::read_integers.
+/// Returns the integers of a range of points of the changed sample; one integer for a variable with
+/// one per sample. Throws as ReadFile::read_integers.
 std::vector<int64_t> read_labels(const dataset::ReadFile& file, const std::string& field,
                                  const dataset::State& state, const Change& change,
                                  const PointRange& range);
@@ -66,10 +69,11 @@ std::vector<double> read_points(const dataset::ReadFile& file, const dataset::St
 std::vector<double> read_coordinate(const dataset::ReadFile& file, int32_t axis,
                                     const dataset::State& state, const PointRange& range);
 
-/// Returns the weights of points in the loss. If the data have none, returns areas on the sphere,
-/// and otherwise an empty vector for equal weights.
+/// Returns the weights of a range of points of the changed sample in the loss, for a target state.
+/// If the data have none, returns areas on the sphere, and otherwise an empty vector for equal
+/// weights. Throws Error for a negative weight.
 std::vector<double> read_weights(const dataset::ReadFile& file, const dataset::State& state,
-                                 const PointRange& range);
+                                 const Change& change, const PointRange& range);
 
 /// Returns a pseudorandom number in 0 .. 2^64 - 1.
 uint64_t mixed(uint64_t a, uint64_t b, uint64_t c);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <surrogate/surrogate.hpp>
@@ -25,9 +26,17 @@ public:
         return key_ != key_of(pair, change);
     }
 
-    /// Reads this rank's points of a pair: range, coordinates, ids, weights; only the points that
-    /// the change draws. Local. Throws Error.
+    /// Reads this rank's points of a pair: range, coordinates, ids; only the points that the change
+    /// draws. Local. Throws Error.
     void read(const Pair& pair, const Change& change = {});
+
+    /// Transforms the points that were read as the change says. Collective over the context of
+    /// create(). Throws Error.
+    void transform(const Context& context, const Change& change);
+
+    /// Reads the weights of this rank's points in the loss of a pair whose points were read.
+    /// Returns false if they are the same as at the last call. Local. Throws Error.
+    bool read_weights(const Pair& pair, const Change& change = {});
 
     /// Creates the domain of the points that were read. Collective over the context. Throws Error.
     void create(const Context& context, const Pair& pair);
@@ -52,22 +61,26 @@ public:
     /// Returns the ids of this rank's points: their indices in the sample; empty on the sphere.
     const std::vector<int64_t>& ids() const { return ids_; }
     /// Returns the weights of this rank's points in the data, or areas on the sphere; empty for
-    /// equal weights.
+    /// equal weights. After read_weights().
     const std::vector<double>& weights() const { return weights_; }
 
 private:
-    /// File, sample, time, and number and key of the drawn points.
-    using Key = std::tuple<size_t, int64_t, int64_t, int64_t, uint64_t>;
+    /// File, sample, time, number and key of the drawn points, key of their transform.
+    using Key = std::tuple<size_t, int64_t, int64_t, int64_t, uint64_t, uint64_t>;
     Key key_of(const Pair& pair, const Change& change) const;
+    /// Points, and file, sample, time and symmetry of their weights.
+    using WeightsKey = std::tuple<Key, size_t, int64_t, int64_t, int, int64_t>;
 
     const TrainData& data_;
     int rank_, size_;
     std::optional<Key> key_;  ///< of the points of the domain
     Key read_key_;            ///< of the points that were read
+    std::optional<WeightsKey> weights_key_;
     PointRange range_;
     bool is_drawn_ = false;
     std::vector<int64_t> drawn_;  ///< indices in the range, if is_drawn_
     std::vector<double> points_, weights_;
+    std::array<double, 6> box_{};  ///< of all points of the range: upper ends, minus lower ends
     std::vector<int64_t> ids_;
     std::optional<Domain> domain_;
 };

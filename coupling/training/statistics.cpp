@@ -50,11 +50,21 @@ void check_size(const std::vector<double>& values, const std::string& name,
 struct Record {
     static constexpr size_t n_word = 8;
     Moments plain, weighted;
-    double min = 0, max = 0;
+    double min = std::numeric_limits<double>::infinity(), max = -min;
 
-    static Record of(const std::vector<double>& values, const std::vector<double>& weights) {
-        const auto [low, high] = std::minmax_element(values.begin(), values.end());
-        return {Moments::of(values, {}), Moments::of(values, weights), *low, *high};
+    /// Points of weight 0 are excluded from targets.
+    static Record of(const std::vector<double>& values, const std::vector<double>& weights,
+                     bool is_target) {
+        Record record{{}, Moments::of(values, weights)};
+        std::vector<double> counted;
+        for (size_t i = 0; i < values.size(); ++i) {
+            if (is_target && !weights.empty() && weights[i] == 0) continue;
+            counted.push_back(values[i]);
+            record.min = std::min(record.min, values[i]);
+            record.max = std::max(record.max, values[i]);
+        }
+        record.plain = Moments::of(counted, {});
+        return record;
     }
     void put(double* words) const {
         const double all[n_word] = {plain.weight,  plain.mean,      plain.square, weighted.weight,
@@ -85,27 +95,32 @@ public:
     void read(const Part& part, double* words) const {
         const Pair& pair = data_.training()[part.pair];
         const dataset::ReadFile& file = data_.file(pair.file);
-        const auto weights = read_weights(file, pair.input, part.range);
-        check_size(weights, "weight", file, pair.input);
-        const auto put = [&](const std::vector<double>& values) {
-            Record::of(values, weights).put(words);
+        const auto weights = read_weights(file, pair.target, {}, part.range);
+        check_size(weights, "weight", file, pair.target);
+        const auto put = [&](const std::vector<double>& values, bool is_target) {
+            const bool is_per_point = std::ssize(values) == part.range.n;
+            Record::of(values, is_per_point ? weights : std::vector<double>(), is_target)
+                .put(words);
             words += Record::n_word;
         };
         const auto field = [&](const Channel& channel, const dataset::State& state) {
-            const auto values = channel.is_coordinate()
-                                    ? read_coordinate(file, channel.axis, state, part.range)
-                                    : read_range(file, channel.stored, state, {}, part.range);
+            // The first part of a sample has the number of the sample.
+            if (channel.is_per_sample && part.range.first > 0) return std::vector<double>();
+            if (channel.is_integer) return std::vector<double>();  // no statistics
+            auto values = channel.is_coordinate()
+                              ? read_coordinate(file, channel.axis, state, part.range)
+                              : read_range(file, channel.stored, state, {}, part.range);
             check_size(values, channel.stored, file, state);
             return values;
         };
-        for (const Channel& input : inputs_) put(field(input, pair.input));
-        for (const Channel& output : outputs_) put(field(output, pair.target));
+        for (const Channel& input : inputs_) put(field(input, pair.input), false);
+        for (const Channel& output : outputs_) put(field(output, pair.target), true);
         if (n_increment_ == 0) return;
         for (const Channel& output : outputs_) {
             auto change = field(output, pair.target);
             const auto before = field(output, pair.input);
             for (size_t i = 0; i < change.size(); ++i) change[i] -= before[i];
-            put(change);
+            put(change, true);
         }
     }
 
@@ -163,11 +178,15 @@ DataStatistics sorted(std::vector<Gathered>& channels, size_t n_input, size_t n_
 
 bool is_zero(const dataset::ReadFile& file, const std::string& field, const dataset::State& state) {
     constexpr int64_t first_points = 1024;
+    if (file.is_per_sample(field)) return read_range(file, field, state, {}, {})[0] == 0;
     const int64_t n_point = file.n_point(state.sample);
     for (int64_t first = 0, n = first_points; first < n_point; first += n, n = part_points) {
         const PointRange range = {first, std::min(n, n_point - first)};
-        for (const double value : read_range(file, field, state, {}, range))
-            if (value != 0) return false;
+        const auto values = read_range(file, field, state, {}, range);
+        std::vector<double> weights;
+        if (file.form().has_weight) weights = read_weights(file, state, {}, range);
+        for (size_t i = 0; i < values.size(); ++i)
+            if (values[i] != 0 && (weights.empty() || weights[i] > 0)) return false;
     }
     return true;
 }

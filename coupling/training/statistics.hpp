@@ -45,8 +45,8 @@ DataStatistics read_statistics(const Job& job, const Context& context, const Tra
                                const std::vector<Channel>& outputs);
 
 /// Returns, for pair p and output o at p * outputs.size() + o, true if the target is zero at all
-/// points. Reads the first points of each target, and further points only while they are zero.
-/// Collective; errors are Failure, on all ranks.
+/// points whose weight is not 0. Reads the first points of each target, and further points only
+/// while they are zero. Collective; errors are Failure, on all ranks.
 std::vector<bool> find_zero_targets(const Job& job, const Context& context, const TrainData& data,
                                     const std::vector<Pair>& pairs,
                                     const std::vector<Channel>& outputs);

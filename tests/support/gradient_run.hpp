@@ -44,6 +44,7 @@ public:
           outside_(way.queue.n_thread(), std::ssize(inputs_)),
           program(network_.gradient_program(request(way))) {
         program->connect();
+        program->set_dropout(way.draw);
         y.resize(static_cast<size_t>(n_row() * n_out()));
         dy = y;
         const int64_t n_given = std::ssize(inputs_) - std::ssize(coordinates());
@@ -274,6 +275,60 @@ inline void expect_no_memory(const MakeRun& make) {
     run->program->evaluate(true);
     run->program->backward(dy, {}, true, run->sums);
     EXPECT_EQ(meter.n_allocation(), 0);
+}
+
+/// The same runs with the masks of a sample.
+inline MakeRun dropping(const MakeRun& make) {
+    return [make](GradientWay way) {
+        way.draw = impl::DropoutDraw{7, 3};
+        return make(way);
+    };
+}
+
+/// Gradients of weights are slopes while the masks stay; masks change predictions, differ between
+/// samples, and are not applied without a sample.
+inline void expect_dropout(const MakeRun& make) {
+    const auto run = dropping(make)({});
+    ASSERT_TRUE(run->run(half_square));
+    const std::vector<double> y = run->y, total = run->total();
+    impl::MasterWeights& weights = run->weights();
+    const std::vector<double> center(weights.precise().begin(), weights.precise().end());
+    const auto direction = [](size_t i) { return std::sin(0.7 * static_cast<double>(i)); };
+    constexpr size_t n_group = 8;  // of tensors, each with a direction
+    for (size_t group = 0; group < n_group; ++group) {
+        std::vector<size_t> places;
+        for (size_t j = group; j < weights.entries().size(); j += n_group) {
+            const auto& entry = weights.entries()[j];
+            for (int64_t i = entry.first; i < entry.first + entry.size; ++i)
+                places.push_back(static_cast<size_t>(i));
+        }
+        const auto at = [&](double step) {
+            for (const size_t i : places) weights.precise()[i] = center[i] + step * direction(i);
+            weights.refresh();
+            EXPECT_TRUE(run->evaluate());
+            double sum = 0;
+            for (const double value : run->y) sum += value * value / 2;
+            return sum;
+        };
+        const double h = 1e-6, found = (at(h) - at(-h)) / (2 * h);
+        at(0);
+        double expected = 0, size = 0;
+        for (const size_t i : places) {
+            expected += total[i] * direction(i);
+            size += std::abs(total[i] * direction(i));
+        }
+        EXPECT_NEAR(found, expected, 1e-6 * size + 1e-8) << group;
+    }
+    EXPECT_EQ(run->y, y);
+    run->program->set_dropout(impl::DropoutDraw{7, 4});
+    ASSERT_TRUE(run->evaluate());
+    EXPECT_NE(run->y, y);
+    run->program->set_dropout({});
+    ASSERT_TRUE(run->evaluate());
+    EXPECT_NE(run->y, y);
+    EXPECT_EQ(run->y, run->prediction_without_gradients({}));
+    expect_bits_on_any_threads(dropping(make));
+    expect_no_memory(dropping(make));
 }
 
 }  // namespace surrogate::test

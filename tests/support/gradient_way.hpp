@@ -4,10 +4,12 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "libsurrogate/src/domain/columns.hpp"
+#include "libsurrogate/src/layers/dropout.hpp"
 #include "libsurrogate/src/layers/gradient_sums.hpp"
 
 namespace surrogate::impl {
@@ -27,6 +29,7 @@ struct GradientWay {
     impl::DeviceContext* device = nullptr;  ///< of the context of the model; null: the host
     /// Makes the program instead of the network.
     std::function<std::unique_ptr<impl::GradientProgram>(const impl::PlanRequest&)> program = {};
+    std::optional<impl::DropoutDraw> draw = {};  ///< none: nothing is dropped
 };
 
 /// Columns of an array [n, n_channel].

@@ -74,6 +74,9 @@ typedef struct surrogate_trainer_options surrogate_trainer_options;
  *                    focal                  as cross_entropy, with focal_alpha (1 -
  *                                           p)^focal_gamma (-log p) of a point, where p is the
  *                                           probability of its label
+ *                    infonce                of embeddings: the outputs are the channels of the
+ *                                           embedding of a point, the targets are ids of particles
+ *                                           (bind_labels). The end of this comment defines it
  *                    custom                 the caller's own: see surrogate_trainer_forward
  *   huber_delta      > 0, in units of the scale; default 1
  *   w11_weight       >= 0; default 0.1
@@ -82,6 +85,17 @@ typedef struct surrogate_trainer_options surrogate_trainer_options;
  *   focal_alpha      > 0, at most 1: factor of focal, the same for all classes; default 0.25
  *   focal_gamma      >= 0: exponent of focal; default 2
  *   gradient_weight  >= 0; default 0.1
+ *   pair_radius      > 0, of infonce: distance below which points are neighbors, in the unit of
+ *                    the first two coordinates; default 1
+ *   pair_neighbors   1, 2, ..: largest number of neighbors of a point; default 256
+ *   pair_random      0 .. 1: random pairs of a training step, as a fraction of the listed pairs;
+ *                    default 0.1
+ *   similarity       l2_rbf (default)  exp(-r / (2 similarity_width^2)) at distance r
+ *                    l2_inverse        1 / (1 + r)
+ *                    cosine            of the angle between two embeddings
+ *   similarity_width
+ *                    > 0: sigma of l2_rbf; default 0.75
+ *   temperature      > 0: divisor of similarities; default 0.05
  *   optimizer        adamw (default), adam: adds weight_decay to the gradient, sgd
  *   learning_rate    > 0; default 1e-3
  *   weight_decay     >= 0; default 1e-5. Applies to all weights except biases and the weights of
@@ -116,6 +130,10 @@ typedef struct surrogate_trainer_options surrogate_trainer_options;
  *                    the step and the point's index in the canonical ordering; points without ids
  *                    must be distinct. Coordinates and integers have none. Noise makes a model that
  *                    steps from its own predictions less sensitive to their errors
+ *   dropout          card (default) applies dropout and drop path to training samples, at the rates
+ *                    of the card's network, or the official defaults where it sets none; off
+ *                    applies none. Masks depend on the seed, the step, the sample's index in the
+ *                    step and the ids of the points. Predictions and validations drop nothing
  *   accumulate       1, 2, ..: samples of a group whose gradients make one step; default 1
  *   bucket           > 0: gradients of a step are reduced over ranks in messages of about this many
  *                    bytes while the backward pass of its last sample continues (step,
@@ -124,7 +142,29 @@ typedef struct surrogate_trainer_options surrogate_trainer_options;
  *                    0, 1, ..: skips a step whose loss or gradient is not finite; one more such
  *                    step in succession is an error; default 0
  *   reservoir        capacity of surrogate_trainer_reservoir_add in samples; default 0
- *   seed             of the reservoir's choices and of noise; default 0 */
+ *   seed             of the reservoir's choices, of noise, of dropout and of random
+ *                    pairs; default 0
+ *
+ * infonce. In each cloud, points are neighbors if their distance in the first two coordinates is
+ * below pair_radius and one of them is among the pair_neighbors nearest of the other (equal
+ * distances by index; the azimuth is not periodic). The listed pairs of a particle of two or more
+ * points are its points with one another and with all neighbors of any of them, in both
+ * directions. A pair is positive if its two points have the same id and weight 1
+ * (surrogate_trainer_set_point_weights, 1 or 0; in the authors' recipe 1 if the particle is
+ * reconstructable and its transverse momentum is above 0.9 GeV), otherwise negative: points of
+ * weight 0, or of no particle, still are the second points of negative pairs. A training step adds
+ * pair_random times as many pairs of random points of the cloud, in both directions (a listed pair
+ * then counts twice); validations do not. With t the similarity of a pair divided by temperature,
+ * the loss is the mean over particles of the mean over their positive pairs (u, v) of
+ *
+ *     log(1 + sum over negative pairs (u, n) of exp(t_un) / exp(t_uv))
+ *
+ * The coordinates are the first two coordinates among the inputs of the card, or axes 0 and 1 of
+ * the domain: HEPT's pseudorapidity and azimuth. Pairs are made again when points, labels or
+ * weights have changed. Their memory grows with the largest sample: 10 bytes per pair of which a
+ * point has weight 1, and 8 pair_neighbors bytes per point. A sample is on one rank; groups of one
+ * rank train on different samples. Results are bitwise identical for any number of threads and
+ * groups; with ids, or reproducible=true, also for any order of the points. */
 SURROGATE_API surrogate_status
 surrogate_trainer_options_create(surrogate_trainer_options** training);
 
@@ -148,7 +188,9 @@ typedef struct surrogate_trainer surrogate_trainer;
  *                  context
  *   settings       copied; NULL: all defaults
  * Errors: INVALID_ARGUMENT (NULL where it is not allowed; a plan without gradients; contradictory
- * settings; groups that disagree), NOT_SUPPORTED (loss and domain), NO_MEMORY. */
+ * settings; groups that disagree), NOT_SUPPORTED (loss and domain; outputs at the nodes of a
+ * network; with outputs of one row per cloud loss=gradient_l2, loss=infonce and a reservoir;
+ * infonce and a group of several ranks), NO_MEMORY. */
 SURROGATE_API surrogate_status surrogate_trainer_create(surrogate_plan* plan,
                                                         surrogate_context* data_parallel,
                                                         const surrogate_trainer_options* settings,
@@ -156,7 +198,8 @@ SURROGATE_API surrogate_status surrogate_trainer_create(surrogate_plan* plan,
 
 /* Binds the target of an output: the values that the plan should predict. Local. Shape, unit and
  * order of the array are as in surrogate_plan_bind_output; every step reads it until it is bound
- * again. Inputs are bound on the plan. Errors: as surrogate_plan_bind_input; INVALID_ARGUMENT
+ * again. Inputs are bound on the plan. If an output has one row per cloud (SURROGATE_ON_CLOUDS), so
+ * has its target, the same on all ranks. Errors: as surrogate_plan_bind_input; INVALID_ARGUMENT
  * (loss=cross_entropy, focal, custom). */
 SURROGATE_API surrogate_status surrogate_trainer_bind_target(surrogate_trainer* trainer,
                                                              const char* name, const char* unit,
@@ -170,19 +213,21 @@ SURROGATE_API surrogate_status surrogate_trainer_bind_target_block(surrogate_tra
                                                                    const char* unit,
                                                                    const surrogate_block* block);
 
-/* Label of a point without a class. Since 0.2 */
+/* Label of a point without a class or particle. Since 0.2 */
 enum {
     SURROGATE_IGNORED_LABEL = -100 /* losses and errors leave the point out, as in PyTorch */
 };
 
-/* Binds the classes of the points, the target of loss=cross_entropy and focal: class c is output c
- * of the card, whose mean is 0 and std is 1. If the card has one output, it is the logit of class 1
- * of two; the output of HEPT's task pileup is its probability. Local. Every step reads the array
- * until it is bound again.
- *   labels  [n_local, 1] of the output domain, int32 or int64: 0 .. n_class - 1, or
- *           SURROGATE_IGNORED_LABEL for a point to ignore
- * Errors: INVALID_ARGUMENT (another loss), SHAPE. Labels that are not classes are errors of the
- * step. Since 0.2 */
+/* Binds the labels of the points. Local. Every step reads the array until it is bound again. With
+ * loss=cross_entropy and focal they are classes: class c is output c of the card, whose mean is 0
+ * and std is 1. If the card has one output, it is the logit of class 1 of two; the output of HEPT's
+ * task pileup is its probability. With loss=infonce they are ids of particles, the same id for all
+ * points of a particle.
+ *   labels  [n_local, 1] of the output domain, int32 or int64. Classes: 0 .. n_class - 1. Ids: 0,
+ *           1, .. in any order. SURROGATE_IGNORED_LABEL: a point to ignore, or of no particle.
+ *           [n_clouds, 1], the same on all ranks, if outputs have one row per cloud
+ * Errors: INVALID_ARGUMENT (another loss), SHAPE. Labels that are not classes, and negative ids,
+ * are errors of the step. Since 0.2 */
 SURROGATE_API surrogate_status surrogate_trainer_bind_labels(surrogate_trainer* trainer,
                                                              const surrogate_array* labels);
 
@@ -215,8 +260,10 @@ SURROGATE_API surrogate_status surrogate_trainer_bind_gradient_block(surrogate_t
                                                                      const surrogate_block* block);
 
 /* Sets the weights of points in losses and errors, such as areas or volumes. Local.
- *   weights  [n_local, 1] of the output domain, >= 0, copied; NULL: all equal
- * Errors: SHAPE, NOT_FINITE, INVALID_ARGUMENT (negative). */
+ *   weights  [n_local, 1] of the output domain, >= 0, copied; NULL: all equal. With loss=infonce 1
+ *            for points that may be in positive pairs, otherwise 0
+ * Errors: SHAPE, NOT_FINITE, INVALID_ARGUMENT (negative; infonce: neither
+ * 0 nor 1; outputs with one row per cloud). */
 SURROGATE_API surrogate_status surrogate_trainer_set_point_weights(surrogate_trainer* trainer,
                                                                    const surrogate_array* weights);
 
@@ -236,7 +283,8 @@ SURROGATE_API surrogate_status surrogate_trainer_set_grid_shape(surrogate_traine
  * prediction to the outputs that are bound on the plan; they may be unbound.
  *   loss  of the sample; may be NULL
  * Errors: INVALID_ARGUMENT (inputs or targets unbound), NOT_FINITE (input, target; a relative loss
- * of a target that is zero everywhere), and the errors of surrogate_plan_run. */
+ * of a target that is zero everywhere; infonce without a positive pair), and the errors of
+ * surrogate_plan_run. */
 SURROGATE_API surrogate_status surrogate_trainer_accumulate(surrogate_trainer* trainer,
                                                             double* loss);
 
@@ -296,7 +344,8 @@ SURROGATE_API surrogate_status surrogate_trainer_step(surrogate_trainer* trainer
  *   error  [n_output of the card] relative L2 error of each output in its unit, with the point
  *          weights if they are set; with cross_entropy and focal the fraction of the points of
  *          each class that are predicted as another class (with one output: of all points), NaN
- *          for a class without points; may be NULL
+ *          for a class without points; with infonce NaN: channels of an embedding have no error;
+ *          may be NULL
  * Errors: as surrogate_trainer_accumulate. */
 SURROGATE_API surrogate_status surrogate_trainer_validate(surrogate_trainer* trainer, double* loss,
                                                           double* error);
@@ -346,7 +395,7 @@ SURROGATE_API surrogate_status surrogate_trainer_reservoir_step(surrogate_traine
  *   - Values of all ranks count as they were bound, without noise. Steps that were skipped or have
  *     failed, samples that stayed in the reservoir, validations, and targets at points of weight 0
  *     do not count.
- *   - With loss=custom, cross_entropy and focal ranges of outputs stay.
+ *   - With loss=custom, cross_entropy, focal and infonce ranges of outputs stay.
  *   - Ranges that are not on the card are not added; coordinates and pooled statistics stay.
  *   - All plans of the model, of any thread, use the new ranges from their next run on, time loops
  *     from their next step on. surrogate_model_save, _save_model, _input, _output, _describe and

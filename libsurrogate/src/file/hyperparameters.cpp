@@ -63,6 +63,14 @@ double Hyperparameters::positive(const char* key, double fallback) {
     return value->get<double>();
 }
 
+double Hyperparameters::rate(const char* key, double fallback) {
+    const nlohmann::json* value = find(key);
+    if (!value) return fallback;
+    if (!value->is_number() || !(value->get<double>() >= 0 && value->get<double>() < 1))
+        refuse(key, "a probability, at least 0 and below 1", *value);
+    return value->get<double>();
+}
+
 double Hyperparameters::number(const char* key, double fallback) {
     const nlohmann::json* value = find(key);
     if (!value) return fallback;

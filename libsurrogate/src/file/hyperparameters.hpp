@@ -20,6 +20,8 @@ public:
     bool has(const char* key) { return find(key) != nullptr; }
     int64_t integer(const char* key, int64_t low, int64_t high, int64_t fallback);
     double positive(const char* key, double fallback);
+    /// A probability of dropout: at least 0 and below 1.
+    double rate(const char* key, double fallback);
     /// A finite number of any sign.
     double number(const char* key, double fallback);
     bool boolean(const char* key, bool fallback);

@@ -117,6 +117,7 @@ void Plan::evaluate(std::span<const Column> inputs, std::span<const Column> outp
     }
     comm.reset_counters();
     const Execution::Traffic before = traffic();
+    if (GradientProgram* const program = execution_->gradients()) program->set_dropout({});
     const int64_t run = n_run_++;
     was_by_port_[static_cast<size_t>(run % Execution::max_pending)] = by_port_;
     const Execution::Result result =

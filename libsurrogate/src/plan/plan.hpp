@@ -49,8 +49,8 @@ public:
     std::vector<Target> targets_of(const char* name, const char* unit,
                                    const surrogate_array* array) const;
     Target target_of(const char* name, const char* unit, const surrogate_block* block) const;
-    /// Throws not_supported unless all outputs are fields at points, invalid_argument unless the
-    /// plan was made with gradients. Local.
+    /// Throws not_supported unless all outputs are fields at points, or rows of clouds;
+    /// invalid_argument unless the plan was made with gradients. Local.
     void require_trainable() const;
     /// Throws as run() does for inputs that are not bound. Local.
     void require_inputs() const;
@@ -60,18 +60,30 @@ public:
     NumberKind input_kind(size_t input) const { return input_slots_[input].kind; }
     PortPlace input_place(size_t input) const { return input_slots_[input].place; }
     int64_t n_input_row(size_t input) const { return n_row(input_slots_[input].place); }
-    /// Rows of an array of each output.
-    int64_t n_output_row() const { return output_->n_local(); }
+    /// Returns true if outputs have a row for each cloud of the input domain, on every rank.
+    bool has_pooled_outputs() const { return output_slots_.front().place == PortPlace::clouds; }
+    /// Returns the rows of an array of each output, on this rank and over all ranks.
+    int64_t n_output_row() const {
+        return has_pooled_outputs() ? input_->n_cloud() : output_->n_local();
+    }
+    int64_t n_output_global() const {
+        return has_pooled_outputs() ? input_->n_cloud() : output_->n_global();
+    }
+    /// Returns a row of an output as text, for messages.
+    std::string output_row_text(int64_t row) const {
+        return row_text(has_pooled_outputs() ? PortPlace::clouds : PortPlace::output_points, row);
+    }
     const kernels::Queue& queue() const { return queue_; }
     /// Collective, agreed: if points have moved since the last run. Takes the card's ranges of now.
     void follow_if_behind() {
         if (is_behind()) follow();
         follow_ranges();
     }
-    /// A run of the caller's columns. Collective, without agreement. problem: why this rank cannot
-    /// take part, or null; afterwards also what was wrong with its inputs.
+    /// A run of the caller's columns. Collective, without agreement. draw: the sample whose masks
+    /// of dropout the run and its backward() apply, or none. problem: why this rank cannot take
+    /// part, or null; afterwards also what was wrong with its inputs.
     Execution::Result forward(std::span<const Column> inputs, std::span<const Column> outputs,
-                              std::exception_ptr& problem);
+                              std::optional<DropoutDraw> draw, std::exception_ptr& problem);
     /// See GradientProgram::weight_stages, and backward.
     std::vector<int> weight_stages() const;
     bool backward(std::span<const Column> doutputs, bool alive, GradientSums& sums);

@@ -17,11 +17,11 @@ void Plan::require_trainable() const {
                     "the model's card names no input or output fields; targets are bound by name");
     }
     for (const Slot& slot : output_slots_) {
-        if (slot.place == PortPlace::input_points || slot.place == PortPlace::output_points)
-            continue;
-        throw Error(
-            Status::not_supported,
-            "output '" + slot.name + "' has no values at points, and losses are sums over points");
+        if (slot.place != PortPlace::nodes) continue;
+        throw Error(Status::not_supported,
+                    "output '" + slot.name +
+                        "' has a row for each node that the network makes of the points, expected "
+                        "rows of points or clouds for a loss");
     }
 }
 
@@ -40,8 +40,9 @@ Column Plan::bound_output(size_t output) const {
 }
 
 Execution::Result Plan::forward(std::span<const Column> inputs, std::span<const Column> outputs,
-                                std::exception_ptr& problem) {
+                                std::optional<DropoutDraw> draw, std::exception_ptr& problem) {
     by_port_ = false;
+    execution_->gradients()->set_dropout(draw);
     const Execution::Traffic before = traffic();
     const bool is_poisoned = static_cast<bool>(problem);
     Execution::Result result;

@@ -149,6 +149,9 @@ void Trainer::describe_to(nlohmann::json& about) const {
         if (key != "bucket")
             settings[key] = value;  // affects how gradients are reduced, not their values
     }
+    // Trainings that drop nothing are the same with any setting; version 0.1 never did.
+    settings.erase("dropout");
+    if (drops_) settings["dropout"] = "card";
     settings["precision"] = plan_.option("precision");
     settings["reproducible"] = plan_.option("reproducible");
     nlohmann::json& card = about["model"];

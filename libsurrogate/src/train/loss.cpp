@@ -6,6 +6,8 @@
 #include <limits>
 #include <string>
 
+#include "libsurrogate/src/train/pair_loss.hpp"
+
 namespace surrogate::impl {
 
 namespace {
@@ -176,7 +178,8 @@ int64_t FieldLoss::bytes() const {
 std::unique_ptr<Loss> make_loss(const Recipe& recipe, std::span<const FieldCard> outputs,
                                 bool are_probabilities, const kernels::Queue& queue) {
     if (recipe.loss == LossKind::custom) return nullptr;
-    if (uses_labels(recipe.loss))
+    if (recipe.loss == LossKind::infonce) return make_pair_loss(recipe, outputs, queue);
+    if (uses_classes(recipe.loss))
         return std::make_unique<ClassLoss>(recipe, outputs, are_probabilities, queue);
     return std::make_unique<FieldLoss>(recipe, outputs, queue);
 }

@@ -59,13 +59,19 @@ Key added(Key key) {
 const std::vector<Key>& keys() {
     static const std::vector<Key> table = {
         word("loss", {"relative_l2", "mse", "weighted_mse", "gradient_l2", "l1", "huber", "l1_w11",
-                      "cross_entropy", "focal", "custom"}),
+                      "cross_entropy", "focal", "infonce", "custom"}),
         added(positive("huber_delta", "1")),
         added(not_negative("w11_weight", "0.1")),
         added(fraction("label_smoothing", "0", false)),
         added({"focal_alpha", "0.25", Takes::number, {}, 0, 1, true, false}),
         added(not_negative("focal_gamma", "2")),
         not_negative("gradient_weight", "0.1"),
+        added(positive("pair_radius", "1")),
+        added(whole("pair_neighbors", "256", 1)),
+        added(fraction("pair_random", "0.1", false)),
+        added(word("similarity", {"l2_rbf", "l2_inverse", "cosine"})),
+        added(positive("similarity_width", "0.75")),
+        added(positive("temperature", "0.05")),
         word("optimizer", {"adamw", "adam", "sgd"}),
         positive("learning_rate", "1e-3"),
         not_negative("weight_decay", "1e-5"),
@@ -88,6 +94,7 @@ const std::vector<Key>& keys() {
         {"plateau_factor", "0.5", Takes::number, {}, 0, 1, true, false},
         whole("plateau_patience", "10", 1),
         not_negative("noise", "0"),
+        added(word("dropout", {"card", "off"})),
         whole("accumulate", "1", 1),
         whole("bucket", "1048576", 1),
         whole("max_nonfinite_steps", "0", 0),
@@ -262,6 +269,11 @@ Recipe TrainingSettings::recipe() const {
     recipe.label_smoothing = values.number("label_smoothing");
     recipe.focal_alpha = values.number("focal_alpha");
     recipe.focal_gamma = values.number("focal_gamma");
+    recipe.pair_radius = values.number("pair_radius");
+    recipe.pair_neighbors = values.count("pair_neighbors");
+    recipe.pair_random = values.number("pair_random");
+    recipe.similarity = {values.kind<kernels::losses::Likeness>("similarity"),
+                         values.number("temperature"), values.number("similarity_width")};
     recipe.optimizer = values.kind<OptimizerKind>("optimizer");
     recipe.learning_rate = values.number("learning_rate");
     recipe.weight_decay = values.number("weight_decay");
@@ -284,6 +296,7 @@ Recipe TrainingSettings::recipe() const {
     recipe.plateau_factor = values.number("plateau_factor");
     recipe.plateau_patience = values.count("plateau_patience");
     recipe.noise = values.number("noise");
+    recipe.has_dropout = values.is("dropout", "card");
     recipe.accumulate = values.count("accumulate");
     recipe.bucket = values.count("bucket");
     recipe.max_nonfinite_steps = values.count("max_nonfinite_steps");

@@ -6,6 +6,8 @@
 #include <string>
 #include <string_view>
 
+#include "kernels/losses/pair_loss.hpp"
+
 namespace surrogate::impl {
 
 /// In the order of the values of the setting `loss`.
@@ -19,10 +21,11 @@ enum class LossKind {
     l1_w11,
     cross_entropy,
     focal,
+    infonce,
     custom
 };
 /// Returns true if the targets of a loss are labels of classes.
-constexpr bool uses_labels(LossKind loss) {
+constexpr bool uses_classes(LossKind loss) {
     return loss == LossKind::cross_entropy || loss == LossKind::focal;
 }
 enum class OptimizerKind { adamw, adam, sgd };
@@ -33,6 +36,9 @@ struct Recipe {
     LossKind loss = LossKind::relative_l2;
     double gradient_weight = 0.1, huber_delta = 1, label_smoothing = 0;
     double w11_weight = 0.1, focal_alpha = 0.25, focal_gamma = 2;
+    double pair_radius = 1, pair_random = 0.1;  ///< loss=infonce
+    int64_t pair_neighbors = 256;
+    kernels::losses::Similarity similarity;
     OptimizerKind optimizer = OptimizerKind::adamw;
     double learning_rate = 1e-3, weight_decay = 1e-5;
     bool decays_all = false;
@@ -51,6 +57,7 @@ struct Recipe {
     double plateau_factor = 0.5;
     int64_t plateau_patience = 10;
     double noise = 0;
+    bool has_dropout = true;  ///< the card's rates are applied
     int64_t accumulate = 1, bucket = 1 << 20, max_nonfinite_steps = 0, reservoir = 0, seed = 0;
 };
 

@@ -50,6 +50,7 @@ Trainer::Trainer(Plan& plan, std::shared_ptr<Context> shared,
                         "domain is a grid on the sphere");
         }
         if (recipe_.loss == LossKind::l1_w11) (void)sphere();
+        require_pooled_settings();
     });
     find_groups();
     require_same_model();
@@ -59,8 +60,10 @@ Trainer::Trainer(Plan& plan, std::shared_ptr<Context> shared,
                       plan_.weight_stages(), recipe_.bucket);
         sums_->reserve(this->data_parallel());
         require_classes();
+        find_dropout();
         loss_ = make_loss(recipe_, model_->card().outputs, model_->network().returns_probability(),
                           plan_.queue());
+        connect_pairs();
         targets_.resize(has_labels() ? 1 : n_output());
         target_rows_.resize(targets_.size(), -1);
         caller_gradients_.resize(n_output());
@@ -88,6 +91,18 @@ const SphereDomain& Trainer::sphere() const {
     throw Error(Status::not_supported,
                 "the plan's domain is a set of points, expected a grid on the sphere for loss=" +
                     loss_name() + "; set loss=l1");
+}
+
+/// Throws not_supported for settings that need outputs at points, if outputs are rows of clouds.
+void Trainer::require_pooled_settings() const {
+    if (!plan_.has_pooled_outputs()) return;
+    const bool is_at_points =
+        recipe_.loss == LossKind::gradient_l2 || recipe_.loss == LossKind::infonce;
+    if (!is_at_points && recipe_.reservoir == 0) return;
+    throw Error(Status::not_supported, "output '" + model_->card().outputs.front().name +
+                                           "' has one row per cloud, and " +
+                                           (is_at_points ? "loss=" + loss_name() : "a reservoir") +
+                                           " needs outputs at points");
 }
 
 /// Collective: the groups are told apart by their first ranks.
@@ -134,7 +149,7 @@ void Trainer::require_same_model() const {
 
 /// Throws invalid_argument unless the outputs of the card can be logits of classes.
 void Trainer::require_classes() const {
-    if (!has_labels()) return;
+    if (!has_classes()) return;
     const auto& outputs = model_->card().outputs;
     for (const FieldCard& output : outputs) {
         if (output.mean == 0 && output.std == 1) continue;
@@ -143,6 +158,49 @@ void Trainer::require_classes() const {
                         " and std " + number_text(output.std) +
                         " on the card, expected 0 and 1: with loss=" + loss_name() +
                         " outputs are logits or probabilities of classes");
+    }
+}
+
+/// Passes the points of the samples to the loss over pairs. Throws not_supported unless they are
+/// scattered points on one rank. Local.
+void Trainer::connect_pairs() {
+    pair_loss_ = dynamic_cast<PairLoss*>(loss_.get());
+    if (!pair_loss_) return;
+    const auto* const points = dynamic_cast<const PointDomain*>(plan_.output().get());
+    if (!points) {
+        throw Error(Status::not_supported,
+                    "loss=infonce requires scattered points, but the plan's domain is a grid on "
+                    "the sphere");
+    }
+    if (comm().size() > 1) {
+        throw Error(Status::not_supported,
+                    "loss=infonce computes the pairs of a sample on one rank, and the plan's "
+                    "context has " +
+                        std::to_string(comm().size()) +
+                        "; give each rank a context of its own, and the trainer a context of all "
+                        "of them as data_parallel");
+    }
+    std::vector<int> axes;
+    for (const FieldCard& input : model_->card().inputs)
+        if (input.is_coordinate) axes.push_back(input.axis);
+    if (axes.size() < 2) axes = {0, 1};
+    pair_loss_->set_points(*points, {axes[0], axes[1]}, plan_.option("reproducible") == "true");
+}
+
+/// Finds out whether training drops values. Throws not_supported for rates of the card that it
+/// cannot apply.
+void Trainer::find_dropout() {
+    if (!recipe_.has_dropout) return;
+    const bool is_on_device = plan_.option("backend") == "cuda";
+    for (const DropoutRate& rate : model_->network().dropout_rates()) {
+        drops_ = true;
+        if (rate.is_built && !is_on_device) continue;
+        throw Error(Status::not_supported,
+                    "card: network." + rate.key + " is " + number_text(rate.rate) +
+                        ", expected 0: " +
+                        (rate.is_built ? "training on a CUDA device drops no values"
+                                       : "training drops no attention weights") +
+                        "; set the key to 0, or the training setting dropout=off");
     }
 }
 
@@ -157,8 +215,8 @@ void Trainer::bind_labels(const surrogate_array* labels) {
     if (!has_labels()) {
         throw Error(Status::invalid_argument,
                     "loss is '" + loss_name() +
-                        "', expected 'cross_entropy' or 'focal' for labels; set "
-                        "loss=cross_entropy");
+                        "', expected 'cross_entropy', 'focal' or 'infonce' for labels; set one of "
+                        "them");
     }
     if (!labels) throw Error(Status::invalid_argument, "array of labels is NULL");
     check_array(*labels, "labels", false, NumberKind::integer);
@@ -248,6 +306,11 @@ void Trainer::set_point_weights(const surrogate_array* weights) {
                     "loss=gradient_l2 does not support point weights; use another loss or remove "
                     "the weights");
     }
+    if (plan_.has_pooled_outputs()) {
+        throw Error(Status::invalid_argument,
+                    "output '" + model_->card().outputs.front().name +
+                        "' has one row per cloud, and weights of points need outputs at points");
+    }
     const std::string what = "weights of points";
     check_array(*weights, what);
     const int64_t expected[] = {n_point(), 1};
@@ -265,6 +328,12 @@ void Trainer::set_point_weights(const surrogate_array* weights) {
                     what + ": not finite at " + plan_.output()->point_text(bad.point));
     }
     for (int64_t i = 0; i < n_point(); ++i) {
+        if (pair_loss_ && copied[i] != 0 && copied[i] != 1) {
+            throw Error(Status::invalid_argument,
+                        what + ": " + number_text(copied[i]) + " at " +
+                            plan_.output()->point_text(i) +
+                            ", expected 1 (loss=infonce: the point may be in positive pairs) or 0");
+        }
         if (copied[i] >= 0) continue;
         throw Error(Status::invalid_argument, what + ": " + number_text(copied[i]) +
                                                   " is negative, at " +
@@ -336,6 +405,9 @@ std::string Trainer::describe() const {
                        std::to_string(group_.n) + (group_.n == 1 ? " group\n" : " groups\n");
     for (const auto& [key, value] : settings_.all()) text += key + "=" + value + " ";
     text += "\n";
+    for (const DropoutRate& rate : model_->network().dropout_rates()) {
+        if (drops_) text += "network." + rate.key + " " + number_text(rate.rate) + " is applied\n";
+    }
     text += line("parameters", weights.n_parameter(), "");
     text += line("samples a step", group_.n * recipe_.accumulate, "");
     text += line("gradients", sums_->bytes(), "bytes");

@@ -15,6 +15,7 @@
 #include "libsurrogate/src/train/loss.hpp"
 #include "libsurrogate/src/train/noise.hpp"
 #include "libsurrogate/src/train/optimizer.hpp"
+#include "libsurrogate/src/train/pair_loss.hpp"
 #include "libsurrogate/src/train/reservoir.hpp"
 #include "libsurrogate/src/train/sample_gather.hpp"
 #include "libsurrogate/src/train/seen_ranges.hpp"
@@ -92,6 +93,9 @@ private:
     void find_groups();
     void require_same_model() const;
     void require_classes() const;
+    void require_pooled_settings() const;
+    void connect_pairs();
+    void find_dropout();
     std::string class_text(int64_t c) const;
     std::span<const double> weights_of(int32_t which);
     void follow_lattice();
@@ -104,17 +108,19 @@ private:
                       int64_t n_row) const;
     void require_targets() const;
     void require_gradients() const;
-    bool has_labels() const { return uses_labels(recipe_.loss); }
+    bool has_classes() const { return uses_classes(recipe_.loss); }
+    bool has_labels() const { return has_classes() || recipe_.loss == LossKind::infonce; }
     int64_t n_class() const { return std::max<int64_t>(2, static_cast<int64_t>(n_output())); }
     const SphereDomain& sphere() const;
     std::string loss_name() const { return settings_.all().at("loss"); }
     FieldLoss& field_loss(const char* what) const;
-    void take_labels(const Column& from, NumberKind kind);
+    void take_labels(const Column& from);
     void take_gradients();
     SampleOutcome find_outcome(SampleOutcome own);
     void take_targets(const Source& source);
     void give_predictions() const;
     Sample sample() const;
+    Sample counted_sample() const;
     SampleOutcome measure(const Source& source, bool is_learnt);
     int64_t sample_number() const;
     bool is_last_sample() const { return std::ssize(losses_) + 1 >= recipe_.accumulate; }
@@ -154,17 +160,19 @@ private:
     Group group_;
     std::optional<Optimizer> optimizer_;
     std::optional<GradientSums> sums_;
-    std::unique_ptr<Loss> loss_;  ///< null: loss=custom
+    std::unique_ptr<Loss> loss_;     ///< null: loss=custom
+    PairLoss* pair_loss_ = nullptr;  ///< the same; null: another loss
     std::optional<LatticeLoss> lattice_;
     std::optional<SphereDerivatives> derivatives_;  ///< loss=l1_w11
     Noise noise_{0, 0};
+    bool drops_ = false;  // training applies the card's rates of dropout
     int64_t n_x_ = 0, n_y_ = 0;
     int64_t lattice_revision_ = -1;  // revision of the domain for which lattice_ was set up
 
-    // (n_output), or one column: the labels of classes.
+    // (n_output), or one column: labels.
     std::vector<Column> targets_;                // no data: not bound
     std::vector<int64_t> target_rows_;           // -1: not bound
-    kernels::Buffer<int64_t> labels_;            // (n_point); losses of classes
+    kernels::Buffer<int64_t> labels_;            // (n_point); if has_labels()
     std::vector<Column> caller_gradients_;       // (n_output); loss=custom
     std::vector<int64_t> caller_gradient_rows_;  // (n_output), -1: not bound
     std::optional<SampleOutcome> evaluated_;     // of forward(), until backward(); loss=custom

@@ -86,7 +86,7 @@ void Trainer::copy_sample(Reservoir::Slot& to) {
     }
     take_targets(bound());
     if (has_labels()) {
-        for (int64_t i = 0; i < n_point(); ++i) at[i] = static_cast<double>(labels_[i]);
+        for (int64_t i = 0; i < n_point(); ++i) at[i] = std::bit_cast<double>(labels_[i]);
         return;
     }
     std::copy_n(target_.data(), n_point() * std::ssize(targets_), at);

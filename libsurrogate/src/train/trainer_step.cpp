@@ -136,23 +136,28 @@ void Trainer::take_gradients() {
         if (bad.column >= 0) {
             throw Error(Status::not_finite, "gradient with respect to output '" + field.name +
                                                 "' is not finite at " +
-                                                plan_.output()->point_text(bad.point));
+                                                plan_.output_row_text(bad.point));
         }
         for (int64_t i = 0; i < n_point(); ++i) to[i] *= field.std;
     }
 }
 
-/// Reads the labels of the points, as integers or, from the reservoir, as real numbers. Throws
-/// invalid_argument for a label that is not a class.
-void Trainer::take_labels(const Column& from, NumberKind kind) {
+/// Reads the labels of the points. Throws invalid_argument for a label that is not a class, or not
+/// the id of a particle.
+void Trainer::take_labels(const Column& from) {
     constexpr int64_t ignored = SURROGATE_IGNORED_LABEL;
     for (int64_t i = 0; i < n_point(); ++i) {
-        const int64_t label = kind == NumberKind::integer ? load_integer(from, i)
-                                                          : static_cast<int64_t>(load(from, i));
+        const int64_t label = load_integer(from, i);
         labels_[i] = label;
-        if (label == ignored || (label >= 0 && label < n_class())) continue;
+        if (label == ignored || (label >= 0 && (pair_loss_ || label < n_class()))) continue;
+        if (pair_loss_) {
+            throw Error(Status::invalid_argument,
+                        "label " + std::to_string(label) + " at " + plan_.output()->point_text(i) +
+                            " is not the id of a particle, expected 0 or more, or -100 for a point "
+                            "of no particle");
+        }
         throw Error(Status::invalid_argument,
-                    "label " + std::to_string(label) + " at " + plan_.output()->point_text(i) +
+                    "label " + std::to_string(label) + " at " + plan_.output_row_text(i) +
                         " is not a class, expected 0 to " + std::to_string(n_class() - 1) +
                         ", or -100 for a point to ignore");
     }
@@ -160,8 +165,7 @@ void Trainer::take_labels(const Column& from, NumberKind kind) {
 
 void Trainer::take_targets(const Source& source) {
     const std::span<const Column> targets = source.targets;
-    if (has_labels())
-        return take_labels(targets[0], source.is_bound ? NumberKind::integer : NumberKind::real);
+    if (has_labels()) return take_labels(targets[0]);
     for (size_t o = 0; o < n_output(); ++o) {
         double* const to = target_.data() + static_cast<int64_t>(o) * n_point();
         const BadValue bad =
@@ -169,7 +173,7 @@ void Trainer::take_targets(const Source& source) {
         if (bad.column < 0) continue;
         throw Error(Status::not_finite, "target of output '" + model_->card().outputs[o].name +
                                             "' is not finite at " +
-                                            plan_.output()->point_text(bad.point));
+                                            plan_.output_row_text(bad.point));
     }
 }
 
@@ -187,6 +191,13 @@ Sample Trainer::sample() const {
             has_labels() ? labels_.data() : nullptr};
 }
 
+/// Returns the rows that count on this rank: every rank has the rows of clouds, rank 0 counts them.
+Sample Trainer::counted_sample() const {
+    Sample counted = sample();
+    if (plan_.has_pooled_outputs() && comm().rank() > 0) counted.n_point = 0;
+    return counted;
+}
+
 /// Counts the samples of a training over all groups: samples of one place in a batch have the same
 /// number for any number of groups.
 int64_t Trainer::sample_number() const {
@@ -195,13 +206,18 @@ int64_t Trainer::sample_number() const {
 }
 
 /// Prediction and sums of a sample. Collective over the group. Throws if the sample cannot be used,
-/// on all its ranks: the own error of a rank, or that another one has one. is_learnt: with noise.
+/// on all its ranks: the own error of a rank, or that another one has one. is_learnt: with noise
+/// and dropout.
 SampleOutcome Trainer::measure(const Source& source, bool is_learnt) {
     const bool is_noisy = is_learnt && noise_.is_on();
     plan_.follow_if_behind();
     follow_lattice();
     if (is_noisy) noise_.follow(plan_);
     std::span<const Column> inputs = source.inputs;
+    std::optional<DropoutDraw> draw;
+    if (is_learnt && drops_) {
+        draw = {static_cast<uint64_t>(recipe_.seed), static_cast<uint64_t>(sample_number())};
+    }
     std::exception_ptr problem;
     try {
         make_room();
@@ -211,6 +227,9 @@ SampleOutcome Trainer::measure(const Source& source, bool is_learnt) {
         } else {
             if (source.is_bound) require_targets();
             take_targets(source);
+            if (pair_loss_)
+                pair_loss_->prepare(sample(),
+                                    is_learnt ? std::optional(sample_number()) : std::nullopt);
         }
         losses_.reserve(losses_.size() + 1);
         validation_.reserve(validation_.size() + 1);
@@ -218,7 +237,7 @@ SampleOutcome Trainer::measure(const Source& source, bool is_learnt) {
     } catch (...) {
         problem = std::current_exception();
     }
-    const Execution::Result result = plan_.forward(inputs, prediction_columns_, problem);
+    const Execution::Result result = plan_.forward(inputs, prediction_columns_, draw, problem);
     if (!problem && source.is_bound) {
         try {
             give_predictions();
@@ -241,7 +260,7 @@ SampleOutcome Trainer::measure(const Source& source, bool is_learnt) {
 /// Collective over the group, without agreement. own: outcome of this rank.
 SampleOutcome Trainer::find_outcome(SampleOutcome own) {
     if (recipe_.loss != LossKind::custom)
-        return loss_->measure(comm(), sample(), plan_.output()->n_global(), own);
+        return loss_->measure(comm(), counted_sample(), plan_.n_output_global(), own);
     double worst[] = {static_cast<double>(own)};
     comm().all_reduce_max(std::span(worst));
     return static_cast<SampleOutcome>(static_cast<int>(worst[0]));

@@ -233,6 +233,7 @@ sequoia_network = {
     "transformer_hidden_dim": Parameter("integer", 128),
     "num_layers": Parameter("integer", 4, low=0),
     "tied_weights": Parameter("boolean", False),
+    "dropout_prob": Parameter("number", 0.1),
     "k": Parameter("integer", 16, low=2),
     "seq_mode": Parameter(("bottom-up", "top-down", "complete", "interleaved"), "bottom-up"),
     "ancestors": Parameter(("all", "parent", "none"), "all"),

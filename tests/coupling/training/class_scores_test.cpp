@@ -131,7 +131,8 @@ TEST(ClassScores, SamplesWithoutWeightDoNotCount) {
     EXPECT_EQ(scores.accuracy_of_samples().size(), 0u);
     EXPECT_TRUE(scores.add({{1, 0}, {1, 0}, logits}));
     EXPECT_EQ(scores.accuracy(), 1);
-    EXPECT_EQ(scores.count(0, 0), 1);
+    EXPECT_EQ(scores.count(1, 1), 1);
+    EXPECT_EQ(scores.count(0, 0), 0);  // weight 0
 }
 
 TEST(Classes, HaveTheSoftmaxOfTheirLogits) {

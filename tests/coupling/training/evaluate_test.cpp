@@ -433,7 +433,7 @@ TEST_F(EvaluateProgram, EmbeddingsAreScoredByTheParticlesOfNearestPoints) {
         double first = 0, all = 0, n = 0;
         for (size_t i = 0; i < 64; ++i) {
             const auto k = std::count(particle.begin(), particle.end(), particle[i]) - 1;
-            if (particle[i] == 0 || k == 0) continue;
+            if (particle[i] < 0 || k == 0) continue;
             std::vector<std::pair<float, size_t>> others;
             for (size_t j = 0; j < 64; ++j) {
                 const auto e = static_cast<float>(p[i]) - static_cast<float>(p[j]);

@@ -12,6 +12,7 @@
 
 #include "coupling/dataset/read_file.hpp"
 #include "coupling/job/job.hpp"
+#include "coupling/training/sample.hpp"
 
 namespace {
 
@@ -256,6 +257,48 @@ TEST(OddDataset, SaysWhyANameOfTheFileIsNotAField) {
           },
           {"the file has no field"}}},
         cloud_of_two());
+}
+
+TEST(OddDataset, WeightsOfSamplesChangeWithTheSymmetryOfTheirGrid) {
+    const OddDataset set{{{"sample", {2}, {"sample"}},
+                          {"x", {3}, {"x"}, "X"},
+                          {"y", {3}, {"y"}, "Y"},
+                          {"u", {2, 3, 3}, {"sample", "x", "y"}},
+                          {"weight", {2, 3, 3}, {"sample", "x", "y"}}},
+                         ""};
+    const ReadFile file(written(
+        "weights", [](OddDataset&) {}, set));
+    EXPECT_TRUE(file.form().has_sample_weight);
+    for (int square = 0; square < 8; ++square)
+        for (const tool::PointRange range : {tool::PointRange{0, 9}, tool::PointRange{4, 2}})
+            EXPECT_EQ(tool::read_weights(file, {1, 0}, {square}, range),
+                      tool::read_range(file, "u", {1, 0}, {square}, range));
+    const ReadFile shared(written("shared", [](OddDataset& one) {
+        one.variables.push_back({"weight", {4}, {"x"}});
+    }));
+    EXPECT_FALSE(shared.form().has_sample_weight);
+    EXPECT_EQ(tool::read_weights(shared, {1, 2}, {}, {1, 2}), (std::vector<double>{1, 2}));
+    // Weights of times, which all samples share.
+    const ReadFile times(written("times", [](OddDataset& one) {
+        one.variables.push_back({"weight", {3, 4}, {"time", "x"}});
+    }));
+    EXPECT_TRUE(times.form().has_sample_weight);
+    EXPECT_EQ(tool::read_weights(times, {1, 2}, {}, {1, 2}), (std::vector<double>{9, 10}));
+}
+
+TEST(OddDataset, NumbersOfSamplesAndStatesAreRead) {
+    const ReadFile file(written("numbers", [](OddDataset& set) {
+        set.variables.push_back({"drag", {2}, {"sample"}, "", H5T_NATIVE_DOUBLE, 0.5});
+        set.variables.push_back({"lift", {2, 3}, {"sample", "time"}});
+        set.variables.push_back({"kind", {2}, {"sample"}, "", H5T_NATIVE_INT});
+        set.variables.push_back({"turned", {3, 2}, {"time", "sample"}});
+    }));
+    EXPECT_EQ(file.sample_fields(), (std::vector<std::string>{"drag", "lift"}));
+    EXPECT_EQ(file.sample_integers(), (std::vector<std::string>{"kind"}));
+    EXPECT_EQ(file.fields(), (std::vector<std::string>{"u"}));
+    EXPECT_EQ(tool::read_range(file, "drag", {1, 2}, {}, {0, 4}), (std::vector<double>{0.5}));
+    EXPECT_EQ(tool::read_range(file, "lift", {1, 2}, {}, {}), (std::vector<double>{5}));
+    EXPECT_EQ(tool::read_labels(file, "kind", {1, 0}, {}, {}), (std::vector<int64_t>{1}));
 }
 
 TEST(OddDataset, FieldsWithoutTimesDoNotHideASeries) {

@@ -93,8 +93,10 @@ struct ClassSet {
         if (is_binary) return sum < 0.9 ? 0 : 1;
         return sum < 0.5 ? 0 : sum < 1.2 ? 1 : 2;
     }
-    /// Particles of four points, and of the last point alone; 0 for the first points.
-    int64_t particle(int64_t i, int64_t j) const { return (i * n + j + 1) / 4; }
+    /// Particles of four points, and of the last point alone; none for the first points.
+    int64_t particle(int64_t i, int64_t j) const {
+        return i * n + j < 3 ? -100 : (i * n + j + 1) / 4;
+    }
 
     void write(const std::string& path) const {
         const Context context;
@@ -204,6 +206,56 @@ struct RaggedSet {
         set.put("x", 0, column(x.data(), std::ssize(x)));
         set.put("a", 0, column(a.data(), std::ssize(a)));
         set.put("u", 0, column(u.data(), std::ssize(u)));
+        set.finish();
+    }
+};
+
+/// Events of 60 + 6 s hits: tracks of six hits in two coordinates, and hits of no particle. Hits of
+/// every fourth particle have weight 0.
+struct TrackSet {
+    int64_t n_sample = 8;
+    int64_t bad_sample = -1, bad_id = -100;  ///< id of all hits of this sample
+    double weight = 1;
+    int64_t n_hit(int64_t sample) const { return 60 + 6 * sample; }
+
+    void write(const std::string& path) const {
+        std::vector<int64_t> offset = {0}, id;
+        std::vector<double> eta, phi, layer, weights;
+        for (int64_t s = 0; s < n_sample; ++s) {
+            for (int64_t i = 0; i < n_hit(s); ++i) {
+                const int64_t track = i / 6;
+                const bool is_noise = track >= 9;
+                eta.push_back(1.5 * wave(s, track, is_noise ? i : 1) + 0.03 * wave(i, s, 2));
+                phi.push_back(3 * wave(track, s, is_noise ? i : 3) + 0.03 * wave(s, i, 4));
+                layer.push_back(static_cast<double>(i % 6) / 6);
+                id.push_back(s == bad_sample ? bad_id : is_noise ? -100 : 1000 + track);
+                weights.push_back(track % 4 == 3 ? 0 : weight);
+            }
+            offset.push_back(offset.back() + n_hit(s));
+        }
+        const Context context;
+        NewDataset set(context, path);
+        set.add_axis("row", std::ssize(eta));
+        set.add_axis("offset", std::ssize(offset));
+        set.add("offset", {"offset"}, nullptr, nullptr, SURROGATE_INT64);
+        set.add("eta", {"row"}, "1", nullptr, SURROGATE_FLOAT64, "X");
+        set.add("phi", {"row"}, "rad", nullptr, SURROGATE_FLOAT64, "Y");
+        set.add("particle", {"row"}, nullptr, nullptr, SURROGATE_INT64);
+        for (const char* name : {"f0", "f1", "f2"}) set.add(name, {"row"}, "1");
+        set.add("weight", {"row"}, nullptr);
+        set.begin();
+        const auto put = [&](const char* name, const auto& values) {
+            surrogate_array array = column(values.data(), std::ssize(values));
+            set.put(name, 0, array);
+        };
+        put("offset", offset);
+        put("eta", eta);
+        put("phi", phi);
+        put("particle", id);
+        put("f0", eta);
+        put("f1", phi);
+        put("f2", layer);
+        put("weight", weights);
         set.finish();
     }
 };

@@ -95,6 +95,39 @@ TEST(TrainConfig, BucketIsASettingOfTheTrainer) {
         std::string::npos);
 }
 
+TEST(TrainConfig, AugmentationIsATableOfTransforms) {
+    const auto text = [](const std::string& keys) {
+        return with("validation = 0.1", "validation = 0.1\n[data.augment]\n" + keys);
+    };
+    EXPECT_FALSE(parse_train_config(good, "t").data.augmentation.is_on());
+    const auto found = parse_train_config(text("rotate = \"z\"\ndegrees = 15\nflip = [\"x\"]\n"
+                                               "scale = [0.9, 1.2]\njitter = 0.5\n"
+                                               "center = \"box\""),
+                                          "t")
+                           .data.augmentation;
+    EXPECT_EQ(found.rotate, "z");
+    EXPECT_EQ(found.degrees, 15);
+    EXPECT_EQ(found.flip, (std::array<bool, 3>{true, false, false}));
+    EXPECT_EQ(found.least_scale, 0.9);
+    EXPECT_EQ(found.largest_scale, 1.2);
+    EXPECT_EQ(found.jitter, 0.5);
+    EXPECT_TRUE(found.is_about_box);
+    EXPECT_NE(parse_train_config(text("rotate = \"z\""), "t").fingerprint,
+              parse_train_config(text("rotate = \"all\""), "t").fingerprint);
+    const auto expect_refused = [&](const std::string& keys, const std::string& why) {
+        const std::string found_text = refusal(text(keys));
+        EXPECT_NE(found_text.find("t.toml:10:"), std::string::npos) << found_text;
+        EXPECT_NE(found_text.find(why), std::string::npos) << found_text;
+    };
+    expect_refused("rotate = \"w\"", "'rotate' is 'w'; there are none, x, y, z, all");
+    expect_refused("degrees = 15", "needs rotate");
+    expect_refused("flip = \"a\"", "'flip' has 'a', expected x, y or z");
+    for (const std::string scale : {"1.1", "[1.1]", "[1.1, 0.9]", "[0, 1]", "[\"a\", 1]"})
+        expect_refused("scale = " + scale, "a list of two numbers above 0");
+    expect_refused("jitter = -1", "'jitter' must be a number between 0 and");
+    expect_refused("reflect = [\"x\"]", "unknown key 'reflect'");
+}
+
 TEST(TrainConfig, UnknownKeyIsNamedWithItsPlaceAndANearMiss) {
     EXPECT_EQ(refusal(with("epochs = 3", "epochs = 3\n  learning_rat = 1")),
               "t.toml:11:3: unknown key 'learning_rat' in [training]; did you mean "

@@ -187,7 +187,7 @@ TEST_F(TrainData, SphereIsSharedByRowsAndTurnedByColumns) {
         const PointRange range = share_of(file, 0, rank, 3);
         EXPECT_EQ(range.first % set.n_lon, 0);
         EXPECT_EQ(range.n % set.n_lon, 0);
-        for (const double weight : read_weights(file, {}, range)) area += weight;
+        for (const double weight : read_weights(file, {}, {}, range)) area += weight;
         const auto values = read_range(file, "height", {1, 2}, {0, 5}, range);
         for (int64_t k = 0; k < range.n; ++k)
             EXPECT_EQ(values[static_cast<size_t>(k)],

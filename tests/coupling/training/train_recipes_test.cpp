@@ -36,7 +36,8 @@ TEST_F(TrainProgram, EveryFamilyLearnsFromNewWeights) {
                        c.network + "\n";
         recipe.data = "";
         recipe.training =
-            "epochs = 40\nbatch = 2\nlearning_rate = 5e-3\nschedule = 'one_cycle'\nseed = 1\n";
+            "epochs = 40\nbatch = 2\nlearning_rate = 5e-3\nschedule = 'one_cycle'\nseed = 1\n"
+            "dropout = 'off'\n";
         recipe.options = "threads = 1\n";
         recipe.folder = c.family;
         train(0, recipe);
@@ -99,6 +100,77 @@ TEST_F(TrainProgram, PointsMayHaveMoreThanThreeCoordinates) {
     EXPECT_EQ(card(file("out/last.safetensors")).at("inputs").at(3).at("axis"), 3);
     const Outcome check = surrogate("check " + file("out/last.safetensors"));
     EXPECT_EQ(check.status, 0) << check.text;
+}
+
+Recipe embedding() {
+    Recipe recipe;
+    recipe.model =
+        "family = 'hept'\ninputs = ['eta', 'phi', 'f0', 'f1', 'f2']\n"
+        "outputs = ['e0', 'e1', 'e2', 'e3']\n"
+        "network = { in_dim = 3, coords_dim = 2, h_dim = 8, num_heads = 2, n_layers = 1, "
+        "n_hashes = 2, block_size = 16, num_regions = 9 }\n";
+    recipe.data = "labels = 'particle'\n";
+    recipe.training =
+        "epochs = 12\nbatch = 2\nlearning_rate = 3e-3\nloss = 'infonce'\npair_neighbors = 40\n";
+    return recipe;
+}
+
+TEST_F(TrainProgram, EmbeddingsSeparateParticles) {
+    TrackSet().write(file("train.h5"));
+    Recipe recipe = embedding();
+    train(0, recipe);
+    const auto loss = column_of("out", "loss"), validation = column_of("out", "validation");
+    EXPECT_LT(loss.back(), 0.7 * loss.front());
+    EXPECT_LT(validation.back(), 0.8 * validation.front());
+    EXPECT_EQ(read(file("out/loss.csv")).find("error of"), std::string::npos);
+    const json provenance = card(file("out/best.safetensors")).at("provenance");
+    EXPECT_FALSE(provenance.contains("error on held-out data"));
+    EXPECT_FALSE(card(file("out/best.safetensors")).at("outputs").at(0).contains("role"));
+    const Outcome evaluated =
+        surrogate("evaluate " + file("out/best.safetensors") + " --data " + file("train.h5") +
+                  " --particles particle --json " + file("r.json"));
+    ASSERT_EQ(evaluated.status, 0) << evaluated.text;
+    EXPECT_EQ(json::parse(read(file("r.json"))).at("hits"), 8 * 7 * 6);  // two tracks of nine: 0
+    for (const std::string name : {"best", "last"}) {
+        const Outcome check = surrogate("check " + file("out/" + name + ".safetensors"));
+        EXPECT_EQ(check.status, 0) << check.text;
+    }
+    Recipe part = recipe;
+    part.folder = "part";
+    part.training.replace(part.training.find("epochs = 12"), 11, "epochs = 4");
+    train(0, part);
+    part.training = recipe.training;
+    const Outcome end = train(0, part, "--resume");
+    expect_told(end, "loss on held-out samples");
+    EXPECT_EQ(weights(file("out/last.safetensors")), weights(file("part/last.safetensors")));
+#ifdef SURROGATE_MPIRUN
+    recipe.folder = "groups";
+    recipe.training += "groups = 2\n";
+    train(0, recipe, "", SURROGATE_MPIRUN " 2");
+    EXPECT_EQ(weights(file("out/last.safetensors")), weights(file("groups/last.safetensors")));
+    recipe = embedding();
+    recipe.folder = "none";
+    expect_told(train(2, recipe, "", SURROGATE_MPIRUN " 2"), "set 'groups' to the 2 ranks");
+#endif
+}
+
+TEST_F(TrainProgram, BadParticlesAreErrorsBeforeTheFirstStep) {
+    Recipe recipe = embedding();
+    const auto expect_rejected = [&](const TrackSet& set, const std::string& text) {
+        set.write(file("train.h5"));
+        expect_told(train(2, recipe), text);
+    };
+    expect_rejected(
+        {.bad_sample = 3, .bad_id = -2},
+        "'particle' of sample 3 of '" + file("train.h5") + "' has the id -2 at point 0");
+    expect_rejected({.bad_sample = 7}, "no particle with two points of weight 1");
+    expect_rejected({.weight = 0.5}, "the weight of point 0 is 0.5, expected 0 or 1");
+    TrackSet().write(file("train.h5"));
+    recipe.data = "";
+    expect_told(train(2, recipe), "needs 'labels' in [data]");
+    recipe = embedding();
+    recipe.training += "class_weights = { e0 = 2 }\n";
+    expect_told(train(2, recipe), "'class_weights' needs loss = \"cross_entropy\"");
 }
 
 Recipe classifier() {

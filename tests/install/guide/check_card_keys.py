@@ -24,7 +24,7 @@ readers = {
 elsewhere = {"erwin": {"rotation"}}
 # Keys of the card itself, which are in model-file.md.
 of_card = {"sphere": {"conventions", "theta_cutoff_rule"}}
-methods = "integer|positive|number|boolean|text|integers|choice|choices|has"
+methods = "integer|positive|rate|number|boolean|text|integers|choice|choices|has"
 
 
 def arguments(text, begin):

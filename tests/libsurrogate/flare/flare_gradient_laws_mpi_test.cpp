@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,7 @@
 #include "tests/support/data_path.hpp"
 #include "tests/support/golden_file.hpp"
 #include "tests/support/memory_meter.hpp"
+#include "tests/support/model_parts.hpp"
 #include "tests/support/ranks.hpp"
 #include "tests/support/trap_guard.hpp"
 #include "tests/support/world.hpp"
@@ -84,6 +86,100 @@ INSTANTIATE_TEST_SUITE_P(Files, FlareGradientSlope,
                                          "ablation_latent_blocks", "lra_mean_sin",
                                          "lra_tokens_mask", "sequence_cls_abs", "sequence_max_rope",
                                          "sequence_mean_mask"),
+                         [](const auto& name) { return name.param; });
+
+// ---- sequences with dropout ----
+
+class FlareSequenceDropout : public testing::TestWithParam<std::string> {
+protected:
+    /// The model with rates on its card.
+    static Model model_on(const Context& context) {
+        ModelParts<float> parts(stored_case("flare/" + GetParam()));
+        for (const char* key : {"emb_drop", "cls_drop", "proj_drop"})
+            parts.card["network"][key] = 0.3;
+        parts.card["network"]["attn_drop"] = 0;
+        return Model(context, parts.card.dump(), parts.tensors());
+    }
+    double value(FlareGradients& own) const {
+        EXPECT_TRUE(own.evaluate());
+        if (own.is_pooled() && rank_of(world) > 0) own.y.assign(own.y.size(), 0);
+        return context.reduce(SURROGATE_SUM,
+                              std::inner_product(own.dy.begin(), own.dy.end(), own.y.begin(), 0.0));
+    }
+
+    const int64_t n = at_most(GetParam(), 70);
+    const std::optional<impl::DropoutDraw> draw = impl::DropoutDraw{7, 3};
+    const Context context = mpi_context(world), self;
+    const Model model = model_on(context), alone = model_on(self);
+};
+
+TEST_P(FlareSequenceDropout, HasTheSlopesOfItsMasks) {
+    for (const bool saves_less : {false, true}) {
+        FlareGradients own(context, model, own_rows("scattered", n, world),
+                           {.saves_less = saves_less, .draw = draw});
+        ASSERT_TRUE(own.run());
+        impl::MasterWeights& weights = *model.get()->model->weights();
+        const std::vector<double> center(weights.precise().begin(), weights.precise().end());
+        const auto direction = [](size_t i) { return std::sin(0.7 * static_cast<double>(i)); };
+        for (const auto& entry : weights.entries()) {
+            const auto begin = static_cast<size_t>(entry.first);
+            const auto count = static_cast<size_t>(entry.size);
+            const auto at = [&](double step) {
+                for (size_t i = 0; i < count; ++i)
+                    weights.precise()[begin + i] = center[begin + i] + step * direction(i);
+                weights.refresh();
+                return value(own);
+            };
+            const double h = 1e-5, found = (at(h) - at(-h)) / (2 * h);
+            at(0);
+            double expected = 0, size = 0;
+            for (size_t i = 0; i < count; ++i) {
+                expected += own.sums.total()[begin + i] * direction(i);
+                size += std::abs(own.sums.total()[begin + i] * direction(i));
+            }
+            EXPECT_NEAR(found, expected, 1e-6 * size + 1e-7) << entry.name;
+        }
+    }
+}
+
+TEST_P(FlareSequenceDropout, HasTheBitsOfOneRank) {
+    const auto way_of = [&](int n_thread, kernels::VectorLevel level, bool saves_less) {
+        GradientWay way = exact_single;
+        way.queue = simd(n_thread, level);
+        way.saves_less = saves_less;
+        way.draw = draw;
+        return way;
+    };
+    const kernels::VectorLevel best = kernels::best_vector_level();
+    FlareGradients whole(self, alone, all_rows(n), way_of(1, best, false));
+    ASSERT_TRUE(whole.run());
+    for (const GradientWay& way : {way_of(1, best, false), way_of(2, best, true),
+                                   way_of(2, kernels::VectorLevel::scalar, false)}) {
+        FlareGradients own(context, model, own_rows("scattered", n, world), way);
+        ASSERT_TRUE(own.run());
+        EXPECT_EQ(own.total(), whole.total());
+        if (own.is_pooled()) {
+            EXPECT_EQ(own.y, whole.y);
+        }
+    }
+}
+
+TEST_P(FlareSequenceDropout, IsForASampleAlone) {
+    FlareGradients own(context, model, own_rows("uneven", n, world),
+                       {.precision = "fp32", .queue = simd(), .draw = draw});
+    own.evaluate();
+    const std::vector<double> dropped = own.y;
+    own.program->set_dropout({});
+    own.evaluate();
+    if (!own.y.empty()) {
+        EXPECT_NE(own.y, dropped);
+    }
+    EXPECT_EQ(own.y, own.prediction_without_gradients({.precision = "fp32", .queue = simd()}));
+}
+
+INSTANTIATE_TEST_SUITE_P(Files, FlareSequenceDropout,
+                         testing::Values("lra_mean_sin", "lra_tokens_mask", "sequence_cls_abs",
+                                         "sequence_max_rope"),
                          [](const auto& name) { return name.param; });
 
 class FlareInputSlope : public FlareGradientSlope {};

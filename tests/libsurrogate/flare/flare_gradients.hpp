@@ -137,6 +137,7 @@ private:
         };
         auto made = make();
         made->connect();
+        made->set_dropout(way.draw);
         return made;
     }
 

@@ -249,19 +249,76 @@ TEST_F(SequenceOnRanks, IsLearntWhereEachTokenHasARow) {
     EXPECT_EQ(losses(context, own_rows("uneven", 12, world)), alone);
 }
 
-TEST_F(SequenceOnRanks, OfOnePredictionHasNoTrainer) {
-    ModelParts<float> parts(SURROGATE_TEST_DATA "/flare/sequence_cls_abs.safetensors");
-    parts.card["inputs"] = {{{"name", "word"}, {"unit", ""}, {"mean", 0}, {"std", 1}},
-                            {{"name", "shown"}, {"unit", ""}, {"mean", 0}, {"std", 1}}};
-    for (const char* name : {"a", "b", "c"})
-        parts.card["outputs"].push_back({{"name", name}, {"unit", ""}, {"mean", 0}, {"std", 1}});
-    const Model model(context, parts.card.dump(), parts.tensors());
+/// A sequence with one row of three outputs.
+struct PooledSequence {
+    ModelParts<float> parts{SURROGATE_TEST_DATA "/flare/sequence_cls_abs.safetensors"};
+    PooledSequence() {
+        parts.card["inputs"] = {{{"name", "word"}, {"unit", ""}, {"mean", 0}, {"std", 1}},
+                                {{"name", "shown"}, {"unit", ""}, {"mean", 0}, {"std", 1}}};
+        for (const char* name : {"a", "b", "c"})
+            parts.card["outputs"].push_back(
+                {{"name", name}, {"unit", ""}, {"mean", 0}, {"std", 1}});
+    }
+};
+
+// The row of the sequence counts once, however many ranks have it.
+TEST_F(SequenceOnRanks, OfOnePredictionIsTrainedWithTheSameBits) {
+    const PooledSequence pooled;
+    std::vector<double> target = {0.5, -1, 2};
+    std::vector<double> values(3);
+    int64_t label = 2;
+    const auto losses = [&](const Context& where, const std::vector<int64_t>& rows,
+                            const std::string& loss) {
+        const Model model(where, pooled.parts.card.dump(), pooled.parts.tensors());
+        Tokens tokens(rows, 20);
+        Plan plan(model, tokens.domain(where), {{"reproducible", "true"}, {"gradients", "true"}});
+        const auto inputs = tokens.inputs(true);
+        plan.bind_input("word", inputs[0].array);
+        plan.bind_input("shown", inputs[1].array);
+        const char* const names[] = {"a", "b", "c"};
+        for (size_t c = 0; c < 3; ++c) plan.bind_output(names[c], column(&values[c], 1));
+        plan.run();
+        Trainer trainer(plan, TrainerOptions{{"loss", loss}, {"learning_rate", "1e-2"}});
+        for (size_t c = 0; c < 3 && loss == "mse"; ++c)
+            trainer.bind_target(names[c], column(&target[c], 1));
+        if (loss != "mse") trainer.bind_labels(column(&label, 1));
+        double first = 0;
+        for (size_t c = 0; c < 3; ++c)
+            first += loss == "mse" ? std::pow(values[c] - target[c], 2) / 3 : std::exp(values[c]);
+        if (loss != "mse") first = std::log(first) - values[2];
+        EXPECT_NEAR(trainer.validate(3).loss / first, 1, 1e-5);
+        std::vector<double> list;
+        for (int step = 0; step < 10; ++step) list.push_back(trainer.step().loss);
+        EXPECT_NEAR(list.front() / first, 1, 1e-5);
+        return list;
+    };
+    const Context self;
+    for (const char* loss : {"mse", "cross_entropy"}) {
+        const std::vector<double> alone =
+            losses(self, own_rows("contiguous", 12, MPI_COMM_SELF), loss);
+        EXPECT_LT(alone.back(), 0.5 * alone.front());
+        EXPECT_EQ(losses(context, own_rows("scattered", 12, world), loss), alone);
+        EXPECT_EQ(losses(context, own_rows("uneven", 12, world), loss), alone);
+    }
+}
+
+TEST_F(SequenceOnRanks, OfOnePredictionHasNeitherWeightsOfPointsNorAReservoir) {
+    const PooledSequence pooled;
+    const Model model(context, pooled.parts.card.dump(), pooled.parts.tensors());
     const Tokens tokens(own_rows("scattered", 50, world), 20);
-    const Plan plan(model, tokens.domain(context), {{"gradients", "true"}});
+    Plan plan(model, tokens.domain(context), {{"gradients", "true"}});
     surrogate_trainer* trainer = nullptr;
-    const Answer found = answer(surrogate_trainer_create(plan.get(), nullptr, nullptr, &trainer));
+    const TrainerOptions reservoir{{"reservoir", "4"}};
+    Answer found = answer(surrogate_trainer_create(plan.get(), nullptr, reservoir.get(), &trainer));
     EXPECT_EQ(found.status, SURROGATE_NOT_SUPPORTED) << found;
-    EXPECT_TRUE(found.says("output 'a' has no values at points")) << found;
+    EXPECT_TRUE(found.says("has one row per cloud, and a reservoir needs outputs at points"))
+        << found;
+    const Trainer allowed(plan, TrainerOptions{});
+    double weight = 1;
+    const surrogate_array array = column(&weight, 1);
+    found = answer(surrogate_trainer_set_point_weights(allowed.get(), &array));
+    EXPECT_EQ(found.status, SURROGATE_INVALID_ARGUMENT) << found;
+    EXPECT_TRUE(found.says("weights of points need outputs at points")) << found;
 }
 
 TEST_F(SequenceOnRanks, IsRefusedWithWhatWouldHelp) {

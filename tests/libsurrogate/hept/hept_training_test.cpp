@@ -112,6 +112,10 @@ TEST_P(HeptTraining, TakesNoMemory) {
     expect_no_memory(maker());
 }
 
+TEST_P(HeptTraining, HasTheSlopesOfItsMasks) {
+    expect_dropout(maker());
+}
+
 INSTANTIATE_TEST_SUITE_P(Files, HeptTraining,
                          testing::Values("tiny", "odd_zero", "clouds_duplicate", "masked"),
                          [](const auto& name) { return name.param; });
@@ -187,6 +191,33 @@ TEST_F(HeptClassTraining, TakesNoMemoryAndPredictsAsPlansWithoutGradients) {
     EXPECT_EQ(run->y, run->prediction_without_gradients(way));
 }
 
+// ---- dropout ----
+
+/// Predictions of a training sample by the reference in Python of the specification, with masks
+/// added to it: seed 7, sample 3, rate 0.1.
+TEST(HeptDropout, IsTheOneOfTheSpecification) {
+    struct Case {
+        std::string name;
+        double first, last, sum;  ///< first and last prediction's channel 0; sum of squares
+    };
+    const Case cases[] = {
+        {"tiny", -19.67402714061702, -19.418399087662156, 5339.910231090595},
+        {"clouds_duplicate", -0.21953169490255758, -0.5116435433360232, 125.55620648854382},
+        {"odd_zero", -1.4203103130534853, 0.367435093060947, 438.3446569483166}};
+    for (const Case& c : cases) {
+        const StoredHits hits(c.name);
+        EXPECT_EQ(hits.config.dropout, 0.1);
+        const auto run = hits.make(c.name, {.draw = impl::DropoutDraw{7, 3}});
+        ASSERT_TRUE(run->evaluate());
+        const auto n = static_cast<size_t>(run->n_out());
+        double sum = 0;
+        for (const double y : run->y) sum += y * y;
+        EXPECT_NEAR(run->y.front(), c.first, 1e-10 * std::abs(c.first)) << c.name;
+        EXPECT_NEAR(run->y[run->y.size() - n], c.last, 1e-10 * std::abs(c.last)) << c.name;
+        EXPECT_NEAR(sum, c.sum, 1e-10 * c.sum) << c.name;
+    }
+}
+
 // ---- the trainer ----
 
 TEST(HeptTrainer, LowersTheLossInThreeStepsAndKeepsHashes) {
@@ -199,6 +230,7 @@ TEST(HeptTrainer, LowersTheLossInThreeStepsAndKeepsHashes) {
                        {{"learning_rate", "1e-3"},
                         {"loss", "mse"},
                         {"weight_decay", "0.1"},
+                        {"dropout", "off"},
                         {"decay_all", "true"}});
     expect_steps_lower_the_loss(own);
     for (const std::string name : {"regions", "attns.0.attn.e2lsh.alpha"}) {

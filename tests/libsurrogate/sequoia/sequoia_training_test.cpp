@@ -78,10 +78,40 @@ TEST_P(SequoiaTraining, TakesNoMemory) {
     expect_no_memory(maker());
 }
 
+TEST_P(SequoiaTraining, HasTheSlopesOfItsMasks) {
+    expect_dropout(maker());
+}
+
 INSTANTIATE_TEST_SUITE_P(Files, SequoiaTraining,
                          testing::Values("points_small_grad", "points_features_grad",
                                          "sequence_grad"),
                          [](const auto& name) { return name.param; });
+
+/// Predictions of a training sample by the reference in Python of the specification, with masks
+/// added to it as the code of the authors has them: seed 7, sample 3, rate 0.1.
+TEST(SequoiaDropout, IsWhereTheReferenceHasIt) {
+    struct Case {
+        std::string name;
+        double first, last, sum;  ///< of the predictions; sum of squares
+    };
+    const Case cases[] = {
+        {"points_small_grad", -0.23405188187087866, -0.7471759239625885, 33.098696129054204},
+        {"points_features_grad", 0.10997206246035619, 0.6594981737751667, 382.5863540719638},
+        {"sequence_grad", -0.6291346465385232, -0.7714026517518391, 1.509122182738103}};
+    for (const Case& c : cases) {
+        const SequoiaCase points{GoldenFile(stored_case("sequoia/" + c.name))};
+        GradientRun run(stored_case("sequoia/" + c.name),
+                        {matrix(points.positions.data(), points.n, points.n_axis),
+                         points.ids.data(), nullptr, nullptr},
+                        {points.features, points.tokens}, {.draw = impl::DropoutDraw{7, 3}});
+        ASSERT_TRUE(run.evaluate());
+        double sum = 0;
+        for (const double y : run.y) sum += y * y;
+        EXPECT_NEAR(run.y.front(), c.first, 1e-10) << c.name;
+        EXPECT_NEAR(run.y.back(), c.last, 1e-10) << c.name;
+        EXPECT_NEAR(sum, c.sum, 1e-10 * c.sum) << c.name;
+    }
+}
 
 TEST(SequoiaTrainer, FollowsTheTraceOfPyTorch) {
     const GoldenFile file(stored_case("sequoia/points_train"));
@@ -102,7 +132,7 @@ TEST(SequoiaTrainer, LowersTheLossInThreeSteps) {
                        {matrix(points.positions.data(), points.n, points.n_axis), points.ids.data(),
                         nullptr, nullptr},
                        points.features, targets, {{"gradients", "true"}},
-                       {{"learning_rate", "1e-3"}, {"loss", "mse"}});
+                       {{"learning_rate", "1e-3"}, {"loss", "mse"}, {"dropout", "off"}});
     expect_steps_lower_the_loss(own);
 }
 

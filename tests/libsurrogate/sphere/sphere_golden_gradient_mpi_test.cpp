@@ -4,12 +4,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <string>
 #include <vector>
 
 #include "tests/libsurrogate/sphere/sphere_gradients.hpp"
 #include "tests/support/data_path.hpp"
 #include "tests/support/golden_file.hpp"
+#include "tests/support/model_parts.hpp"
 #include "tests/support/ranks.hpp"
 #include "tests/support/sphere_models.hpp"
 #include "tests/support/trap_guard.hpp"
@@ -131,6 +133,43 @@ INSTANTIATE_TEST_SUITE_P(Files, SphereGradient,
                          [](const auto& name) {
                              return name.param.substr(name.param.find('/') + 1);
                          });
+
+/// Predictions of a training sample by the reference in Python of the specification, with masks
+/// added to it as the official code has them: seed 7, sample 6, rates 0.3 and 0.6. The reference
+/// computes its tables in double precision, hence the tolerances.
+TEST(SphereDropout, IsWhereTheReferenceHasIt) {
+    struct Case {
+        std::string name;
+        double slope, sum;  ///< of the predictions, along golden_slope(); sum of squares
+    };
+    const Case cases[] = {
+        {"transformer_neighborhood_24x48", 0.8023465314659357, 8819.366150005762},
+        {"segformer_neighborhood_64x128", -0.4555341176320782, 6336.083994968367}};
+    const Context context = mpi_context(MPI_COMM_WORLD);
+    for (const Case& c : cases) {
+        const GoldenFile file(stored_case("sphere/" + c.name));
+        ModelParts<float> parts(stored_case("sphere/" + c.name));
+        parts.card["network"]["drop_path_rate"] = 0.6;
+        if (c.name.starts_with("transformer")) {
+            parts.card["network"]["drop_rate"] = 0.3;
+            for (std::string& name : parts.names) {
+                const size_t second = name.find("mlp.fwd.2");
+                if (second != std::string::npos) name.replace(second, 9, "mlp.fwd.3");
+            }
+        }
+        const Model model(context, parts.card.dump(), parts.tensors());
+        SphereGradients own(context, model, layouts[1], {.draw = impl::DropoutDraw{7, 6}});
+        own.fill({singles(file.tensor("check/input/x").part(0))});
+        own.dy.fill(golden_slope(std::ssize(file.tensor("check/output64/y").part(0))));
+        ASSERT_TRUE(own.evaluate());
+        const std::vector<double> y = own.y.points(), dy = own.dy.points();
+        double sums[] = {std::inner_product(y.begin(), y.end(), dy.begin(), 0.0),
+                         std::inner_product(y.begin(), y.end(), y.begin(), 0.0)};
+        context.reduce(SURROGATE_SUM, 2, sums);
+        EXPECT_NEAR(sums[0], c.slope, 1e-4) << c.name;
+        EXPECT_NEAR(sums[1], c.sum, 1e-6 * c.sum) << c.name;
+    }
+}
 
 }  // namespace
 }  // namespace surrogate::test

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <memory>
 #include <numeric>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,7 @@ struct SphereWay {
     bool reproducible = false;
     kernels::Queue queue = {};
     impl::GradientOrder order = impl::GradientOrder::real;
+    std::optional<impl::DropoutDraw> draw = {};  ///< none: nothing is dropped
 };
 
 inline kernels::Queue simd(int n_thread = 1,
@@ -67,6 +69,7 @@ public:
         request.gradients = true;
         program = network_.gradient_program(request);
         program->connect();
+        program->set_dropout(way.draw);
     }
 
     bool evaluate() {

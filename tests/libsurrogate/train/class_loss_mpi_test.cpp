@@ -590,7 +590,7 @@ TEST(Classification, ArgumentsMustFitTheLoss) {
     const surrogate_array array = c.label_array();
     found = answer(surrogate_trainer_bind_labels(fields.trainer.get(), &array));
     EXPECT_EQ(found.status, SURROGATE_INVALID_ARGUMENT);
-    EXPECT_TRUE(found.says("expected 'cross_entropy' or 'focal'")) << found;
+    EXPECT_TRUE(found.says("expected 'cross_entropy', 'focal' or 'infonce'")) << found;
     surrogate_trainer* none = nullptr;
     for (const char* loss : {"cross_entropy", "focal"}) {
         const TrainerOptions options = training_of({{"loss", loss}});

@@ -7,6 +7,7 @@
 
 #include "tests/libsurrogate/conformance/faults_memory.hpp"
 #include "tests/libsurrogate/train/golden_ranks.hpp"
+#include "tests/libsurrogate/train/tracker.hpp"
 
 namespace surrogate::test {
 namespace {
@@ -45,6 +46,30 @@ TEST_F(FaultsMemory, InStepsChangesNothing) {
     }
     run.golden_step(1);
     EXPECT_EQ(run.weights(), whole.weights());
+}
+
+/// Each rank is a group. The first sample of a trainer allocates the memory of its pairs.
+TEST_F(FaultsMemory, InPairsIsToldToAllGroups) {
+    Tracker run;
+    run.load(rank_of(comm));
+    const TrainerOptions settings = Tracker::training({});
+    const surrogate_array labels = run.label_array();
+    const std::vector<double> parameters = run.parameters();
+    const auto in_turn = [](int64_t n) { return n + 1 + n / 8; };
+    fail_at_each_allocation(
+        [&] {
+            surrogate_trainer* trainer = nullptr;
+            surrogate_status status =
+                surrogate_trainer_create(run.plan.get(), context.get(), settings.get(), &trainer);
+            if (status == SURROGATE_SUCCESS) {
+                check(surrogate_trainer_bind_labels(trainer, &labels));
+                status = surrogate_trainer_step(trainer, nullptr);
+            }
+            surrogate_trainer_destroy(&trainer);
+            return status;
+        },
+        in_turn);
+    EXPECT_NE(run.parameters(), parameters);
 }
 
 TEST_F(FaultsMemory, InValidationsAndCheckpointsIsToldToAllRanks) {

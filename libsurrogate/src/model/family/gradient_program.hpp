@@ -2,9 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
+#include "libsurrogate/src/layers/dropout.hpp"
 #include "libsurrogate/src/layers/gradient_sums.hpp"
 #include "libsurrogate/src/model/family/program.hpp"
 
@@ -17,6 +19,10 @@ namespace surrogate::impl {
 /// not allocate after connect().
 class GradientProgram : public Program {
 public:
+    /// Sets the training sample whose masks of dropout the next evaluate() and its backward()
+    /// apply; none, as at first: they apply none. By default the network has no dropout. Local.
+    virtual void set_dropout(std::optional<DropoutDraw>) {}
+
     /// Computes the gradients of a number L with respect to weights, and to inputs if requested,
     /// from the gradients with respect to the outputs of the last evaluate(). Collective.
     ///   doutputs  in the order of the output ports, channel by channel, over the solver's points:

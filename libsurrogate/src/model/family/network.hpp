@@ -73,6 +73,9 @@ public:
     /// checked.
     virtual double truth_accuracy() const { return 1e-10; }
 
+    /// Returns the rates above 0 that the card sets for training; predictions do not use them.
+    virtual std::vector<DropoutRate> dropout_rates() const { return {}; }
+
     /// Makes the program on the host. Local; throws not_supported, shape, no_memory. The network
     /// outlives it.
     virtual std::unique_ptr<Program> program(const PlanRequest& request) const = 0;

@@ -129,20 +129,11 @@ private:
     void read_sequence();
     void read_positions();
     void require_pairs() const;
-    void ignore_dropout();
 
     const nlohmann::json& network_;
     Hyperparameters read_;
     Config c_;
 };
-
-/// Rates matter to training only.
-void Reader::ignore_dropout() {
-    for (const char* key : {"emb_drop", "cls_drop", "attn_drop", "proj_drop"}) {
-        const double rate = read_.number(key, 0);
-        require(rate >= 0 && rate < 1, std::string(key) + " must be in 0 .. 1, below 1");
-    }
-}
 
 void Reader::read_positions() {
     SequenceConfig& s = c_.sequence;
@@ -181,7 +172,10 @@ void Reader::read_sequence() {
         ++s.n_word;
     }
     read_positions();
-    ignore_dropout();
+    s.emb_drop = read_.rate("emb_drop", 0);
+    s.cls_drop = read_.rate("cls_drop", 0);
+    s.attn_drop = read_.rate("attn_drop", 0);
+    s.proj_drop = read_.rate("proj_drop", 0);
     c_.rmsnorm = read_.boolean("rmsnorm", false);
     c_.attn_scale = read_.positive("attn_scale", 1.0);
     c_.k_proj = c_.v_proj =

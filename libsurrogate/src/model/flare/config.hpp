@@ -35,10 +35,16 @@ struct SequenceConfig {
     int64_t max_length = 0;  ///< rows of the position tables, including the class token
     Pool pool = Pool::mean;
     PositionCode position = PositionCode::sinusoid;
+    /// Rates of dropout in training. attn_drop, of attention weights, is not applied.
+    double emb_drop = 0, cls_drop = 0, attn_drop = 0, proj_drop = 0;
 
     bool is_normed() const { return pool == Pool::mean || pool == Pool::max; }
     bool has_class_token() const { return pool == Pool::cls; }
 };
+
+/// Sites of dropout: of words, of the head's input, of the result of attention in block 0. Block i
+/// has the site attention_site + i.
+constexpr int64_t word_site = 0, head_site = 1, attention_site = 2;
 
 /// The official classes: FLAREModel (and FLAREExperimentalModel), BigFLAREModel, ModelWrapper.
 enum class Variant { model, ablation, sequence };

@@ -78,14 +78,18 @@ void GradientSweep<T>::leave(int64_t tile, Scratch& scratch, double* arena) {
     const Tile<T> normed = view_of(scratch.normed.data(), tile);
     const Tile<T> dnormed = view_of(scratch.dnormed.data(), tile);
     const bool has_norm = config_.out_proj_norm;
+    const bool drops = sequence_.tokens && sequence_.tokens->drops_head();
     if (has_norm) kernels::normalise<T>(queue_, layers_.out_norm, x, normed);
-    const Tile<const T> last = has_norm ? normed : x;
+    if (drops) sequence_.tokens->drop_head(tile, x, normed);  // sequences of tokens have no norm
+    const Tile<const T> last = has_norm || drops ? normed : x;
     forward(layers_.out_proj, last, tile, scratch);
     backward(layers_.out_proj, places_.out_proj, last, back_.input(tile), tile, scratch, arena,
              false, dnormed);
     if (has_norm) {
         kernels::normalise_backward<T>(queue_, layers_.out_norm, x, dnormed, {}, x,
                                        places_.out_norm.in(arena));
+    } else if (drops) {
+        sequence_.tokens->drop_head(tile, dnormed, x);
     } else {
         std::copy_n(dnormed.data, x.shape[0] * x.stride[0], x.data);
     }
@@ -139,7 +143,8 @@ void GradientSweep<T>::compute_again(int64_t i, int64_t tile, Scratch& scratch, 
     if (sequence_.tokens) sequence_.tokens->turn(tile, k, scratch.y.data());
     kernels::flare::decode<T>(queue_, block.queries, k, z, y);
     if (sequence_.tokens) sequence_.tokens->silence(tile, y);
-    kernels::linear<T>(queue_, block.out_proj, y, x, view_of(streams_.mid(i, tile), tile));
+    project_attention<T>(queue_, block, sequence_.tokens, {i, tile}, y, x, normed,
+                         view_of(streams_.mid(i, tile), tile));
 }
 
 /// From behind block i to its decode. dy takes the place of mid.
@@ -159,11 +164,16 @@ void GradientSweep<T>::finish_block(int64_t i, int64_t tile, Scratch& scratch, c
     backward(block.ffn, places.ffn, normed, dx, tile, scratch, arena, false, dnormed);
     kernels::normalise_backward<T>(queue_, block.norm2, mid, dnormed, dx, dx,
                                    places.norm2.in(arena));
-    kernels::linear_backward<T>(queue_, block.out_proj, dx, {}, false, dy);
+    Tile<const T> dattention = dx;
+    if (sequence_.tokens && sequence_.tokens->drops_attention()) {
+        sequence_.tokens->drop_attention(i, tile, dx, normed);
+        dattention = normed;
+    }
+    kernels::linear_backward<T>(queue_, block.out_proj, dattention, {}, false, dy);
     if (sequence_.tokens) sequence_.tokens->silence(tile, dy);
     kernels::flare::decode_backward<T>(queue_, block.queries, k, z, dy, y, of_points(tile), dz);
     if (sequence_.tokens) sequence_.tokens->silence(tile, y);
-    kernels::linear_gradient<T>(queue_, y, dx, places.out_proj.in(arena));
+    kernels::linear_gradient<T>(queue_, y, dattention, places.out_proj.in(arena));
 }
 
 /// dk and dv to scratch. Tokens that a mask hides are in no encoding: they have none.

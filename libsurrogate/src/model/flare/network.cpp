@@ -40,6 +40,17 @@ public:
         return config_.is_sequence() && !is_exact ? 1e-6 : 1e-10;
     }
 
+    std::vector<DropoutRate> dropout_rates() const override {
+        const SequenceConfig& s = config_.sequence;
+        std::vector<DropoutRate> rates;
+        for (const DropoutRate& rate :
+             {DropoutRate{"emb_drop", s.emb_drop}, DropoutRate{"attn_drop", s.attn_drop, false},
+              DropoutRate{"proj_drop", s.proj_drop}, DropoutRate{"cls_drop", s.cls_drop}}) {
+            if (rate.rate > 0) rates.push_back(rate);
+        }
+        return rates;
+    }
+
     std::unique_ptr<Program> program(const PlanRequest& request) const override {
         const PointDomain& points = same_points(request, "FLARE");
         return layers_.with(request.is_double(), [&](const auto& layers) {

@@ -47,7 +47,7 @@ void ReadoutGradient<T>::head_back(GradientSums& sums) {
     const Tile<T> normed = column(normed_, n), dnormed = column(dnormed_, n);
     const kernels::ResidualMlp<T> mlp = layers_.out_proj.view();
     const Tile<T> saved = column(saved_, mlp.n_saved());
-    const Tile<const T> pooled = forward_.pooled();
+    const Tile<const T> pooled = forward_.head_input();
     if (is_normed) kernels::normalise<T>(queue_, layers_.sequence.head_norm, pooled, normed);
     const Tile<const T> x = is_normed ? normed : pooled;
     kernels::residual_mlp_forward<T>(queue_, mlp, x, saved, false, dy);
@@ -59,6 +59,7 @@ void ReadoutGradient<T>::head_back(GradientSums& sums) {
         kernels::normalise_backward<T>(queue_, layers_.sequence.head_norm, pooled, dnormed, {},
                                        dpooled, places_.sequence.head_norm.in(arena));
     }
+    forward_.drop(dpooled, dpooled);
     for (const PlaceRange& range : places_.sequence.head) {
         if (gives_weights_) {
             sums.close(0, range.begin, range.end);

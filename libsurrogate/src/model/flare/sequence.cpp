@@ -95,6 +95,7 @@ void Sequence<T>::embed(int64_t tile, Tile<T> x) const {
     if (!is_class_tile(tile)) {
         kernels::embed_rows<T>(queue_, layers_.sequence.words, words_.data() + tile * tile_points,
                                false, x);
+        drop_words(tile, x);
         return;
     }
     for (int64_t c = 0; c < x.shape[0]; ++c) x(c, 0) = layers_.sequence.class_token[c];
@@ -163,9 +164,10 @@ void Sequence<T>::turn_backward(int64_t tile, Tile<T> dk, T* head) const {
 }
 
 template <class T>
-void Sequence<T>::embed_backward(int64_t tile, Tile<const T> dx, const SequencePlaces& places,
+void Sequence<T>::embed_backward(int64_t tile, Tile<T> dx, const SequencePlaces& places,
                                  double* arena) const {
     if (!is_class_tile(tile)) {
+        drop_words(tile, dx);
         double* const table = arena + places.words;
         kernels::embed_rows_backward<T>(queue_, words_.data() + tile * tile_points, dx, table);
         // As PyTorch's Embedding has it.
@@ -192,6 +194,31 @@ void Sequence<T>::positions_backward(int64_t tile, Tile<const T> dx, const Seque
             sum += static_cast<double>(dx(c, i)) * static_cast<double>(code[i]);
     }
     arena[places.position_scale] += sum;
+}
+
+template <class T>
+void Sequence<T>::drop_words(int64_t tile, Tile<T> x) const {
+    const double rate = config_.sequence.emb_drop;
+    if (drops(rate)) dropout_->apply<T>({word_site, rate}, rows_of(tile), x);
+}
+
+template <class T>
+void Sequence<T>::add_attention(int64_t block, int64_t tile, Tile<const T> result,
+                                Tile<T> x) const {
+    dropout_->apply<T>({attention_site + block, config_.sequence.proj_drop}, rows_of(tile), result,
+                       true, x);
+}
+
+template <class T>
+void Sequence<T>::drop_attention(int64_t block, int64_t tile, Tile<const T> from,
+                                 Tile<T> to) const {
+    dropout_->apply<T>({attention_site + block, config_.sequence.proj_drop}, rows_of(tile), from,
+                       false, to);
+}
+
+template <class T>
+void Sequence<T>::drop_head(int64_t tile, Tile<const T> from, Tile<T> to) const {
+    dropout_->apply<T>({head_site, config_.sequence.cls_drop}, rows_of(tile), from, false, to);
 }
 
 template <class T>

@@ -7,6 +7,7 @@
 #include "kernels/base/buffer.hpp"
 #include "kernels/base/queue.hpp"
 #include "kernels/base/tiles.hpp"
+#include "libsurrogate/src/layers/dropout.hpp"
 #include "libsurrogate/src/model/flare/config.hpp"
 #include "libsurrogate/src/model/flare/gradient_places.hpp"
 #include "libsurrogate/src/model/flare/layers.hpp"
@@ -21,6 +22,7 @@ namespace surrogate::impl::flare {
 ///   before every block       x += positions[place] (times a learned factor), or k' = turned k
 ///   encode                   tokens that a mask hides have weight 0
 ///   decode                   y = 0 at tokens that a mask hides
+///   training                 drops values of words, and of the results of attention
 ///
 /// The class token stands at place 0 of the whole sequence, the others behind it. It has a tile of
 /// its own, the last one of the rank that has it.
@@ -42,6 +44,9 @@ public:
     }
     bool is_class_tile(int64_t tile) const { return tile == n_token_tile(); }
 
+    /// Sets the masks of dropout, which the caller owns. Null, as at first: nothing is dropped.
+    void set_dropout(const Dropout* dropout) { dropout_ = dropout; }
+
     /// rows (n_token, 2): the number of the word, which exists, and 0 if a mask hides the token.
     void take(const int64_t* rows);
 
@@ -53,6 +58,17 @@ public:
     ///   k'[c] = k[c] cos(a) + companion[c] sin(a),  companion = [-k1, -k3, .., k0, k2, ..]
     void turn(int64_t tile, kernels::Tile<T> k, T* head) const;
 
+    /// Returns true if values are dropped of the results of attention, or of the head's input.
+    bool drops_attention() const { return drops(config_.sequence.proj_drop); }
+    bool drops_head() const { return drops(config_.sequence.cls_drop); }
+    /// Computes x += the result of the attention of a block, of which values are dropped.
+    void add_attention(int64_t block, int64_t tile, kernels::Tile<const T> result,
+                       kernels::Tile<T> x) const;
+    /// Multiply by the mask of the result of attention, or of the head's input; `to` may be `from`.
+    void drop_attention(int64_t block, int64_t tile, kernels::Tile<const T> from,
+                        kernels::Tile<T> to) const;
+    void drop_head(int64_t tile, kernels::Tile<const T> from, kernels::Tile<T> to) const;
+
     bool has_hidden(int64_t tile) const;
     /// The tokens of a tile that no mask hides, side by side; zeros behind them. Returns their
     /// number. `to` has room for a whole tile.
@@ -60,8 +76,9 @@ public:
     /// y = 0 at hidden tokens.
     void silence(int64_t tile, kernels::Tile<T> y) const;
 
-    // Backward of the same. Gradients of weights are added in `arena`.
-    void embed_backward(int64_t tile, kernels::Tile<const T> dx, const SequencePlaces& places,
+    // Backward of the same. Gradients of weights are added in `arena`. embed_backward() overwrites
+    // dx.
+    void embed_backward(int64_t tile, kernels::Tile<T> dx, const SequencePlaces& places,
                         double* arena) const;
     void positions_backward(int64_t tile, kernels::Tile<const T> dx, const SequencePlaces& places,
                             double* arena) const;
@@ -77,6 +94,11 @@ private:
     int64_t n_token_tile() const {
         return (n_token_ + kernels::tile_points - 1) / kernels::tile_points;
     }
+    bool drops(double rate) const { return dropout_ && dropout_->drops(rate); }
+    DropoutRows rows_of(int64_t tile) const {
+        return DropoutRows::of(places_.data() + tile * kernels::tile_points);
+    }
+    void drop_words(int64_t tile, kernels::Tile<T> x) const;
     void set_places(Range own);
     void set_codes();
     int64_t n_code_channel() const;
@@ -87,6 +109,7 @@ private:
     const Config& config_;
     const Layers<T>& layers_;
     kernels::Queue queue_;
+    const Dropout* dropout_ = nullptr;
     int64_t n_token_ = 0;
     bool has_class_token_ = false;
     kernels::Buffer<int64_t> words_, places_;  // (n_tile, tile_points)
@@ -95,5 +118,26 @@ private:
     /// cosines and then sines of pairs of channels (rotary).
     kernels::Buffer<T> codes_;
 };
+
+/// A tile of a block.
+struct BlockTile {
+    int64_t block = 0, tile = 0;
+};
+
+/// Computes mid = before + the result of a block's attention, projected from y, as both passes do.
+/// tokens: null, or the sequence, in which values of the result may be dropped; branch is scratch
+/// for them. mid may be `before`.
+template <class T>
+void project_attention(const kernels::Queue& queue, const BlockWeights<T>& weights,
+                       const Sequence<T>* tokens, const BlockTile& at, kernels::Tile<const T> y,
+                       kernels::Tile<const T> before, kernels::Tile<T> branch,
+                       kernels::Tile<T> mid) {
+    if (!tokens || !tokens->drops_attention())
+        return kernels::linear<T>(queue, weights.out_proj, y, before, mid);
+    kernels::linear<T>(queue, weights.out_proj, y, {}, branch);
+    if (mid.data != before.data)
+        std::copy_n(before.data, before.shape[0] * before.stride[0], mid.data);
+    tokens->add_attention(at.block, at.tile, branch, mid);
+}
 
 }  // namespace surrogate::impl::flare

@@ -22,9 +22,13 @@ public:
           outside_(request.queue.n_thread(), config.out_dim),
           backward_(config, layers, this->comm_, request.queue, request.reproducible, this->ports_,
                     back_.ports, this->passes_,
-                    {&this->tokens_, this->is_by_token() ? nullptr : &this->readout_}) {}
+                    {&this->tokens_, this->is_by_token() ? nullptr : &this->readout_}) {
+        this->tokens_.set_dropout(&dropout_);
+        this->readout_.set_dropout(&dropout_);
+    }
 
     bool evaluate(bool alive) override { return back_.evaluated(Shared::evaluate(alive)); }
+    void set_dropout(std::optional<DropoutDraw> draw) override { dropout_.set(draw); }
 
     bool backward(std::span<const Column> doutputs, std::span<const Column> dinputs, bool alive,
                   GradientSums& sums) override {
@@ -62,6 +66,7 @@ private:
         backward_.allocate(this->n_tile_global());
     }
 
+    Dropout dropout_;
     BackwardPorts<T> back_;
     OutsideCounts outside_;  // of gradients of one prediction, which have no range
     GradientPasses<T> backward_;

@@ -19,8 +19,7 @@ std::unique_ptr<Program> make_sequence_program(const Config& config, const Layer
                                                const PlanRequest& request);
 
 /// The same, forward and backward. Words have no gradients: dinputs of backward() are NaN. doutputs
-/// of one prediction for all tokens, which every rank has, are the same on every rank. The rates of
-/// dropout on the card are not used.
+/// of one prediction for all tokens, which every rank has, are the same on every rank.
 template <class T>
 std::unique_ptr<GradientProgram> make_sequence_gradient_program(const Config& config,
                                                                 const Layers<T>& layers,

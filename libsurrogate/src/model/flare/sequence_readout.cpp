@@ -21,6 +21,7 @@ SequenceReadout<T>::SequenceReadout(const Config& config, const Layers<T>& layer
       queue_(queue),
       maxima_(config.channel_dim + 1),
       pooled_(config.channel_dim * lane_count),
+      dropped_(config.sequence.cls_drop > 0 ? config.channel_dim * lane_count : 0),
       normed_(config.channel_dim * lane_count),
       hidden_(2 * config.channel_dim * lane_count),
       y_(config.out_dim * lane_count),
@@ -140,7 +141,8 @@ void SequenceReadout<T>::predict() {
     const auto column = [](Buffer<T>& buffer, int64_t n_channel) {
         return Tile<T>{buffer.data(), {n_channel, 1}, {lane_count, 1}};
     };
-    Tile<T> x = column(pooled_, n());
+    if (drops()) drop(pooled(), column(dropped_, n()));
+    Tile<const T> x = head_input();
     if (config_.sequence.is_normed()) {
         const Tile<T> normed = column(normed_, n());
         kernels::normalise<T>(queue_, layers_.sequence.head_norm, x, normed);
@@ -150,6 +152,13 @@ void SequenceReadout<T>::predict() {
     kernels::residual_mlp<T>(queue_, layers_.out_proj.view(), x, column(hidden_, 2 * n()), false,
                              y);
     for (int64_t c = 0; c < config_.out_dim; ++c) logits_[c] = y(c, 0);
+}
+
+template <class T>
+void SequenceReadout<T>::drop(Tile<const T> x, Tile<T> y) const {
+    if (drops())
+        dropout_->apply<T>({head_site, config_.sequence.cls_drop}, DropoutRows::shared(), x, false,
+                           y);
 }
 
 template <class T>
@@ -166,8 +175,8 @@ int64_t SequenceReadout<T>::bytes_sent() const {
 
 template <class T>
 int64_t SequenceReadout<T>::bytes() const {
-    return tiles_.bytes() + sums_.bytes() + maxima_.bytes() + pooled_.bytes() + normed_.bytes() +
-           hidden_.bytes() + y_.bytes() + logits_.bytes();
+    return tiles_.bytes() + sums_.bytes() + maxima_.bytes() + pooled_.bytes() + dropped_.bytes() +
+           normed_.bytes() + hidden_.bytes() + y_.bytes() + logits_.bytes();
 }
 
 template class SequenceReadout<float>;

@@ -8,6 +8,7 @@
 #include "kernels/base/queue.hpp"
 #include "kernels/base/view.hpp"
 #include "libsurrogate/src/core/communicator.hpp"
+#include "libsurrogate/src/layers/dropout.hpp"
 #include "libsurrogate/src/model/flare/config.hpp"
 #include "libsurrogate/src/model/flare/layers.hpp"
 
@@ -22,6 +23,9 @@ class SequenceReadout {
 public:
     /// `config` and `layers` must outlive it.
     SequenceReadout(const Config& config, const Layers<T>& layers, const kernels::Queue& queue);
+
+    /// Sets the masks of dropout, which the caller owns. Null, as at first: nothing is dropped.
+    void set_dropout(const Dropout* dropout) { dropout_ = dropout; }
 
     /// Local. Tiles of this rank; n_tile_global, n_token: of all ranks.
     void resize(int64_t n_tile, int64_t n_tile_global, int64_t n_token);
@@ -43,6 +47,14 @@ public:
     kernels::Tile<const T> pooled() const {
         return {pooled_.data(), {n(), 1}, {kernels::lane_count, 1}};
     }
+    /// pooled() with dropped values: what the head reads.
+    kernels::Tile<const T> head_input() const {
+        return drops() ? kernels::Tile<const T>{dropped_.data(), {n(), 1}, {kernels::lane_count, 1}}
+                       : pooled();
+    }
+    /// Computes y = mask * x of one column of C channels; does nothing if nothing is dropped and y
+    /// is x.
+    void drop(kernels::Tile<const T> x, kernels::Tile<T> y) const;
     /// The first of this rank's tiles that has the largest of a channel; < 0: another rank has it.
     int64_t tile_of_largest(int64_t channel) const;
 
@@ -54,6 +66,7 @@ private:
     bool sum(Communicator& comm, bool poisoned);
     bool raise(Communicator& comm, bool poisoned);
     bool broadcast(Communicator& comm, bool poisoned);
+    bool drops() const { return dropout_ && dropout_->drops(config_.sequence.cls_drop); }
     void predict();
     double bound(int64_t channel) const;
     int64_t n() const { return config_.channel_dim; }
@@ -61,12 +74,13 @@ private:
     const Config& config_;
     const Layers<T>& layers_;
     kernels::Queue queue_;
+    const Dropout* dropout_ = nullptr;
     int64_t n_tile_ = 0, n_tile_global_ = 1, n_token_ = 0;
-    kernels::Buffer<double> tiles_;                    // (n_tile, C): sums or maxima
-    kernels::Buffer<int64_t> sums_;                    // (limbs, C), flag
-    kernels::Buffer<double> maxima_;                   // (C), flag; or the class token
-    kernels::Buffer<T> pooled_, normed_, hidden_, y_;  // tiles of one column
-    kernels::Buffer<T> logits_;                        // (out_dim)
+    kernels::Buffer<double> tiles_;                              // (n_tile, C): sums or maxima
+    kernels::Buffer<int64_t> sums_;                              // (limbs, C), flag
+    kernels::Buffer<double> maxima_;                             // (C), flag; or the class token
+    kernels::Buffer<T> pooled_, dropped_, normed_, hidden_, y_;  // tiles of one column
+    kernels::Buffer<T> logits_;                                  // (out_dim)
 };
 
 }  // namespace surrogate::impl::flare

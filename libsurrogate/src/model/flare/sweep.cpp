@@ -57,7 +57,7 @@ void Sweep<T>::finish_block(int64_t i, int64_t tile, Scratch& scratch, const T* 
     const Tile<T> normed = view_of(scratch.normed.data(), tile);
     kernels::flare::decode<T>(queue_, block.queries, k, z, y);
     if (sequence_.tokens) sequence_.tokens->silence(tile, y);
-    kernels::linear<T>(queue_, block.out_proj, y, before, mid);
+    project_attention<T>(queue_, block, sequence_.tokens, {i, tile}, y, before, normed, mid);
     kernels::normalise<T>(queue_, block.norm2, mid, normed);
     if (x.data != mid.data) std::copy_n(mid.data, x.shape[0] * x.stride[0], x.data);
     mlp(block.ffn, normed, scratch, true, x);
@@ -143,6 +143,11 @@ void Sweep<T>::leave(int64_t tile, Scratch& scratch) {
         const Tile<T> normed = view_of(scratch.normed.data(), tile);
         kernels::normalise<T>(queue_, layers_.out_norm, last, normed);
         last = normed;
+    }
+    if (sequence_.tokens && !sequence_.readout && sequence_.tokens->drops_head()) {
+        const Tile<T> dropped = view_of(scratch.normed.data(), tile);
+        sequence_.tokens->drop_head(tile, last, dropped);
+        last = dropped;
     }
     if (!sequence_.readout) {
         mlp(layers_.out_proj, last, scratch, false, ports_.output(tile));

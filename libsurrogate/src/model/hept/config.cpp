@@ -80,12 +80,10 @@ void read_padding(Hyperparameters& read, Config& c) {
     c.has_beta = c.padding == Padding::zero;
 }
 
-/// Validates keys that have no weights and do not change predictions, and options that are not
+/// Reads keys that have no weights and do not change predictions, and rejects options that are not
 /// supported.
-void read_training(Hyperparameters& read) {
-    const double dropout = read.number("dropout", 0.1);
-    if (!(dropout >= 0 && dropout < 1))
-        refuse("dropout is " + number_text(dropout) + ", expected at least 0 and below 1");
+void read_training(Hyperparameters& read, Config& c) {
+    c.dropout = read.rate("dropout", c.dropout);
     read.boolean("use_ckpt", false);
     const std::vector<std::string> encodings = {"none", "learned", "fixed"};
     const size_t encoding = read.choice("pe_type", encodings, 0);
@@ -103,7 +101,7 @@ Config parse_config(const nlohmann::json& network) {
     read_task(read, c);
     read_layers(read, c);
     read_padding(read, c);
-    read_training(read);
+    read_training(read, c);
     read.refuse_unknown();
     return c;
 }

@@ -30,6 +30,7 @@ struct Config {
     int64_t num_regions = 0;      ///< G; 0: not set in the card
     int64_t num_w_per_dist = 10;  ///< K
     int64_t num_classes = 0;      ///< 0: the embedding itself is the output
+    double dropout = 0.1;         ///< rate in training, of every residual branch
     bool is_pileup = false;       ///< the last feature is a class, the output a probability
     bool has_beta = false;        ///< the file has beta of the research code (zero padding); unused
     Padding padding = Padding::masked;

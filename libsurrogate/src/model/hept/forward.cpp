@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "libsurrogate/src/model/hept/copies.hpp"
+#include "libsurrogate/src/model/hept/sites.hpp"
 
 namespace surrogate::impl::hept {
 
@@ -42,7 +43,7 @@ void Forward<T>::resize(Communicator& comm, const TokenPlan& plan) {
     for (Scratch& scratch : scratch_) {
         scratch.features.resize(config_.n_feature() * kernels::tile_points);
         scratch.normed.resize(config_.h_dim * kernels::tile_points);
-        scratch.hidden.resize(2 * config_.h_dim * kernels::tile_points);
+        scratch.hidden.resize(3 * config_.h_dim * kernels::tile_points);
         scratch.readout.resize(readout_.n_scratch());
     }
 }
@@ -126,7 +127,9 @@ void Forward<T>::attend_head(Communicator& comm, int64_t l, int64_t h) {
         const Tile<T> attention{scratch.normed.data(), to.shape, to.stride};
         const T* const from = sums.data() + tile * h_.n_column * shape.n_sum();
         kernels::hept::combine_tables<T>(queue_, shape, from, 0, 1, attention);
-        kernels::linear<T>(queue_, weights.out, attention, to, to);
+        // With dropout, h first receives the branch alone; kept_ has the stream before it.
+        const bool is_alone = h == 0 && drops();
+        kernels::linear<T>(queue_, weights.out, attention, is_alone ? Tile<const T>{} : to, to);
     });
 }
 
@@ -137,6 +140,17 @@ void Forward<T>::attend(Communicator& comm, int64_t l) {
     if (!is_finite_) std::ranges::fill(u_data_, std::numeric_limits<T>::quiet_NaN());
     exchange_.visit(comm, queue_, u_);
     for (int64_t h = 0; h < config_.num_heads; ++h) attend_head(comm, l, h);
+    if (drops()) drop_attention(l);
+}
+
+/// Computes h before the MLP of layer l from the branch in h.
+template <class T>
+void Forward<T>::drop_attention(int64_t l) {
+    for_tiles(plan_->n_own(), [&](int64_t tile, Scratch&) {
+        const Tile<T> h = h_.tile(tile), before = kept_[static_cast<size_t>(l)].tile(tile);
+        dropout_->apply<T>(attention_site(config_, l), rows_of(*plan_, tile), h);
+        add<T>(before, h);
+    });
 }
 
 template <class T>
@@ -147,7 +161,11 @@ void Forward<T>::finish_layer(int64_t l) {
         const Tile<T> normed{scratch.normed.data(), h.shape, h.stride};
         const Tile<T> hidden{scratch.hidden.data(), {2 * config_.h_dim, h.shape[1]}, h.stride};
         kernels::normalise<T>(queue_, weights.norm2, h, normed);
-        kernels::residual_mlp<T>(queue_, weights.ff.view(), normed, hidden, true, h);
+        const Tile<T> branch{&hidden(2 * config_.h_dim, 0), h.shape, h.stride};
+        kernels::residual_mlp<T>(queue_, weights.ff.view(), normed, hidden, !drops(),
+                                 drops() ? branch : h);
+        if (drops())
+            dropout_->apply<T>(mlp_site(config_, l), rows_of(*plan_, tile), branch, true, h);
         leave(l + 1, tile, weights.states, false);
     });
 }
@@ -158,7 +176,7 @@ void Forward<T>::read(const Tiles<T>& y) {
         const Tile<T> to = y.tile(tile);
         Tile<T> e = e_.tile(tile);
         e.shape[1] = to.shape[1];
-        readout_.run(e, scratch.readout.data(), to);
+        readout_.run(e, scratch.readout.data(), to, dropout_, rows_of(*plan_, tile));
     });
     if (is_finite_) return;
     // A rank with non-finite values predicts NaN.

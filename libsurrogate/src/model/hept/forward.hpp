@@ -9,6 +9,7 @@
 #include "kernels/base/queue.hpp"
 #include "kernels/base/tiles.hpp"
 #include "libsurrogate/src/core/communicator.hpp"
+#include "libsurrogate/src/layers/dropout.hpp"
 #include "libsurrogate/src/model/hept/attention.hpp"
 #include "libsurrogate/src/model/hept/layers.hpp"
 #include "libsurrogate/src/model/hept/readout.hpp"
@@ -24,6 +25,8 @@ namespace surrogate::impl::hept {
 ///            partial sums are returned to the owner ranks, h += out_linear;
 ///            h += ff(norm2(h))
 ///   e = sum of W_l h_l;  y = out(e + mlp(e))
+///
+/// Training drops values of the branches that are added to h and e, see sites.hpp.
 ///
 /// Memory per token: for one head at a time a row (3 d + D), sums (d + 1) and 2 C hashes; for the
 /// network h and u (d each) and e (m). Memory per rank: orders, 2 C n_place integers.
@@ -51,6 +54,10 @@ public:
     /// (d, n_own), for the backward pass. Empty: h is not stored. The caller owns the tiles.
     void keep(std::span<const kernels::Tiles<T>> states) { kept_ = states; }
 
+    /// Sets the masks of dropout, which the caller owns; requires keep(). Null, as at first:
+    /// nothing is dropped.
+    void set_dropout(const Dropout* dropout) { dropout_ = dropout; }
+
     const TokenExchange<T>& exchange() const { return exchange_; }
     /// Returns the coordinates of all tokens, (D, n_token).
     kernels::Tiles<const T> coordinates() const { return x_; }
@@ -74,6 +81,8 @@ private:
     void encode(const kernels::Tiles<const T>& x);
     void attend(Communicator& comm, int64_t l);
     void attend_head(Communicator& comm, int64_t l, int64_t h);
+    void drop_attention(int64_t l);
+    bool drops() const { return dropout_ && dropout_->drops(config_.dropout); }
     void finish_layer(int64_t l);
     void read(const kernels::Tiles<T>& y);
 
@@ -85,6 +94,7 @@ private:
     Attention<T> attention_;
     Readout<T> readout_;
     std::span<const kernels::Tiles<T>> kept_;
+    const Dropout* dropout_ = nullptr;
     bool is_finite_ = true;
     kernels::Buffer<T> x_data_, u_data_, h_data_, e_data_;
     kernels::Tiles<T> x_, u_, h_, e_;  // (D, n_token), (d, n_token), (d, n_own), (m, n_own)

@@ -5,6 +5,7 @@
 #include <array>
 
 #include "libsurrogate/src/model/hept/copies.hpp"
+#include "libsurrogate/src/model/hept/sites.hpp"
 
 namespace surrogate::impl::hept {
 
@@ -20,7 +21,7 @@ NetworkGradient<T>::NetworkGradient(const Config& config, const Layers<T>& layer
       queue_(queue),
       self_(self_communicator()),
       forward_(config, layers, queue),
-      layer_(config, layers, queue),
+      layer_(config, layers, queue, dropout_),
       readout_(config, layers, queue),
       states_data_(static_cast<size_t>(config.n_layers + 1)),
       states_(states_data_.size()) {}
@@ -37,6 +38,7 @@ void NetworkGradient<T>::resize(const TokenPlan& plan) {
         states_[l] = tokens(states_data_[l], d);
     }
     forward_.keep(states_);
+    forward_.set_dropout(&dropout_);
     dh_.resize(d * n);
     de_.resize(m * n);
     dcoordinates_.resize(config_.coords_dim * n);
@@ -79,7 +81,7 @@ void NetworkGradient<T>::read_backward(int64_t tile, const Tiles<const T>& dy,
     const int64_t n_read = std::clamp(n_point, int64_t{0}, de.shape[1]);
     if (n_read > 0)
         readout_.backward(kernels::points(e, 0, n_read), dy.tile(tile), gradients, work_.data(),
-                          kernels::points(de, 0, n_read));
+                          kernels::points(de, 0, n_read), &dropout_, rows_of(*plan_, tile));
     for (int64_t c = 0; c < de.shape[0]; ++c)
         std::fill(&de(c, n_read), &de(c, 0) + de.stride[0], T(0));
     kernels::linear_gradient<T>(queue_, all, de, {gradients.at("W.weight"), nullptr});

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "libsurrogate/src/core/communicator.hpp"
@@ -32,6 +33,10 @@ public:
 
     /// Sets the tokens of `plan`, a plan of one rank, which must outlive this object. Allocates.
     void resize(const TokenPlan& plan);
+
+    /// Sets the masks of the next forward() and its backward(); none, as at first: nothing is
+    /// dropped. Local.
+    void set_dropout(std::optional<DropoutDraw> draw) { dropout_.set(draw); }
 
     /// Sets the coordinates (D, n_point); called once per geometry.
     void set_coordinates(const kernels::Tiles<const T>& coordinates);
@@ -72,6 +77,7 @@ private:
     kernels::Queue queue_;
     const TokenPlan* plan_ = nullptr;
     std::unique_ptr<Communicator> self_;
+    Dropout dropout_;
     Forward<T> forward_;
     LayerGradient<T> layer_;
     Readout<T> readout_;

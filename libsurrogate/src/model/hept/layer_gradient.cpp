@@ -5,6 +5,7 @@
 #include <array>
 
 #include "libsurrogate/src/model/hept/scale_gradient.hpp"
+#include "libsurrogate/src/model/hept/sites.hpp"
 
 namespace surrogate::impl::hept {
 
@@ -15,10 +16,11 @@ using kernels::hept::Head;
 
 template <class T>
 LayerGradient<T>::LayerGradient(const Config& config, const Layers<T>& layers,
-                                const kernels::Queue& queue)
+                                const kernels::Queue& queue, const Dropout& dropout)
     : config_(config),
       layers_(layers),
       queue_(queue),
+      dropout_(dropout),
       attention_(config, queue),
       scratch_(static_cast<size_t>(queue.n_thread())) {
     for (int64_t l = 0; l < config.n_layers; ++l)
@@ -70,6 +72,7 @@ template <class T>
 void LayerGradient<T>::attend(int64_t l, const Tiles<const T>& h, const Tiles<const T>& x) {
     const LayerWeights<T>& weights = layers_.layers[static_cast<size_t>(l)];
     const Tiles<T> u = tokens(u_), inner = tokens(inner_);
+    const bool drops = dropout_.drops(config_.dropout);
     for_all([&](int64_t tile) {
         const Tile<const T> entered = h.tile(tile);
         kernels::normalise<T>(queue_, weights.norm1, entered, u.tile(tile));
@@ -84,15 +87,34 @@ void LayerGradient<T>::attend(int64_t l, const Tiles<const T>& h, const Tiles<co
         for_all([&](int64_t tile) {
             const Tile<T> to = inner.tile(tile), given = scratch(normed_, config_.h_dim, to);
             kernels::hept::combine_tables<T>(queue_, shape(), kept(head, tile), 0, 1, given);
-            kernels::linear<T>(queue_, of_head.out, given, to, to);
+            const bool is_alone = head == 0 && drops;
+            kernels::linear<T>(queue_, of_head.out, given, is_alone ? Tile<const T>{} : to, to);
         });
     }
+    if (!drops) return;
+    for_all([&](int64_t tile) {
+        const Tile<T> to = inner.tile(tile);
+        dropout_.apply<T>(attention_site(config_, l), rows_of(*plan_, tile), to);
+        add<T>(h.tile(tile), to);
+    });
+}
+
+/// Returns the gradient of a branch from the gradient dh of the stream: dh, or with dropout its
+/// product with the mask, in `to`.
+template <class T>
+Tile<const T> LayerGradient<T>::dropped(const DropoutSite& site, int64_t tile, Tile<const T> dh,
+                                        Tile<T> to) const {
+    if (!dropout_.drops(site.rate)) return dh;
+    dropout_.apply<T>(site, rows_of(*plan_, tile), dh, false, to);
+    return to;
 }
 
 /// Computes the gradient of the MLP's input from dh, the gradient of the layer's result, in place.
 template <class T>
-void LayerGradient<T>::finish_backward(const LayerWeights<T>& weights, const WeightName& name,
-                                       int64_t tile, const Gradients& gradients, Tile<T> dh) {
+void LayerGradient<T>::finish_backward(int64_t l, int64_t tile, const Gradients& gradients,
+                                       Tile<T> dh) {
+    const LayerWeights<T>& weights = layers_.layers[static_cast<size_t>(l)];
+    const WeightName name = layer_name(l);
     const int64_t d = config_.h_dim;
     const Tile<T> inner = tokens(inner_).tile(tile);
     const Tile<T> normed = scratch(normed_, d, dh), dnormed = scratch(dnormed_, d, dh);
@@ -100,15 +122,18 @@ void LayerGradient<T>::finish_backward(const LayerWeights<T>& weights, const Wei
     kernels::normalise<T>(queue_, weights.norm2, inner, normed);
     kernels::residual_mlp_forward<T>(queue_, weights.ff.view(), normed, saved, false, dnormed);
     const std::array ff = {gradients.linear(name + "ff.0"), gradients.linear(name + "ff.2")};
-    kernels::residual_mlp_backward<T>(queue_, weights.ff.view(), normed, saved, dh, ff, hidden,
+    const Tile<T> heads = scratch(heads_, config_.num_heads * d, dh);
+    const Tile<const T> dff =
+        dropped(mlp_site(config_, l), tile, dh, kernels::channels(heads, 0, d));
+    kernels::residual_mlp_backward<T>(queue_, weights.ff.view(), normed, saved, dff, ff, hidden,
                                       false, dnormed);
     kernels::normalise_backward<T>(queue_, weights.norm2, inner, dnormed, dh, dh,
                                    gradients.layer_norm(name + "norm2"));
-    const Tile<T> heads = scratch(heads_, config_.num_heads * d, dh);
     for (int64_t h = 0; h < config_.num_heads; ++h)
         kernels::hept::combine_tables<T>(queue_, shape(), kept(h, tile), 0, 1,
                                          kernels::channels(heads, h * d, d));
-    kernels::linear_gradient<T>(queue_, heads, dh, gradients.linear(name + "attn.out_linear"));
+    kernels::linear_gradient<T>(queue_, heads, dropped(attention_site(config_, l), tile, dh, inner),
+                                gradients.linear(name + "attn.out_linear"));
 }
 
 /// Computes the gradients of the sums of head h, which the blocks read for each query.
@@ -203,11 +228,12 @@ void LayerGradient<T>::run(int64_t l, const Tiles<const T>& h, const Tiles<const
     const LayerWeights<T>& weights = layers_.layers[static_cast<size_t>(l)];
     const WeightName name = layer_name(l);
     attend(l, h, x);
-    for_all([&](int64_t tile) { finish_backward(weights, name, tile, gradients, dh.tile(tile)); });
+    for_all([&](int64_t tile) { finish_backward(l, tile, gradients, dh.tile(tile)); });
+    const Tiles<T> dattention = dropout_.drops(config_.dropout) ? tokens(inner_) : dh;
     std::ranges::fill(du_, T(0));
     for (int64_t head = 0; head < config_.num_heads; ++head) {
         const HeadWeights<T>& of_head = weights.heads[static_cast<size_t>(head)];
-        give(of_head.out, head, dh);
+        give(of_head.out, head, dattention);
         attention_.augment(of_head.head, tokens(u_), x);
         attention_.order(l, head);
         blocks_backward();

@@ -8,6 +8,7 @@
 #include "kernels/base/buffer.hpp"
 #include "kernels/base/queue.hpp"
 #include "kernels/base/tiles.hpp"
+#include "libsurrogate/src/layers/dropout.hpp"
 #include "libsurrogate/src/layers/gradients.hpp"
 #include "libsurrogate/src/model/hept/attention.hpp"
 #include "libsurrogate/src/model/hept/layers.hpp"
@@ -24,8 +25,10 @@ namespace surrogate::impl::hept {
 template <class T>
 class LayerGradient {
 public:
-    /// Keeps references to `config` and `layers`, which must outlive this object. Local.
-    LayerGradient(const Config& config, const Layers<T>& layers, const kernels::Queue& queue);
+    /// Keeps references to `config`, `layers` and the masks `dropout`, which must outlive this
+    /// object. Local.
+    LayerGradient(const Config& config, const Layers<T>& layers, const kernels::Queue& queue,
+                  const Dropout& dropout);
 
     /// Sets the tokens of `plan`, a plan of one rank, which must outlive this object. Allocates.
     void resize(const TokenPlan& plan);
@@ -64,8 +67,9 @@ private:
 
     void attend(int64_t l, const kernels::Tiles<const T>& h, const kernels::Tiles<const T>& x);
     void keep(int64_t h);
-    void finish_backward(const LayerWeights<T>& weights, const WeightName& name, int64_t tile,
-                         const Gradients& gradients, kernels::Tile<T> dh);
+    void finish_backward(int64_t l, int64_t tile, const Gradients& gradients, kernels::Tile<T> dh);
+    kernels::Tile<const T> dropped(const DropoutSite& site, int64_t tile, kernels::Tile<const T> dh,
+                                   kernels::Tile<T> to) const;
     void give(const kernels::Linear<T>& out, int64_t h, const kernels::Tiles<T>& dh);
     void blocks_backward();
     void block_backward(const kernels::hept::Block<T>& block, Scratch& scratch);
@@ -77,10 +81,13 @@ private:
     const Config& config_;
     const Layers<T>& layers_;
     kernels::Queue queue_;
+    const Dropout& dropout_;
     std::vector<const T*> w_rpe_;  // (L): weights
     const TokenPlan* plan_ = nullptr;
     Attention<T> attention_;
-    kernels::Buffer<T> u_, du_, inner_;          // (d, n_own): inner is h between attention and MLP
+    /// (d, n_own): inner is h between attention and MLP; then, if the attention's result has
+    /// dropped values, its gradient
+    kernels::Buffer<T> u_, du_, inner_;
     kernels::Buffer<T> kept_, given_;            // (H, n_own, d + 1), (n_own, d + 1)
     kernels::Buffer<T> dqueries_, dkeys_;        // (n_own, E), (n_own, E + d)
     kernels::Buffer<T> normed_, dnormed_;        // one tile each: (d)

@@ -46,6 +46,11 @@ public:
         });
     }
 
+    std::vector<DropoutRate> dropout_rates() const override {
+        if (config_.dropout == 0) return {};
+        return {{"dropout", config_.dropout}};
+    }
+
     std::unique_ptr<DeviceProgram> device_program(const PlanRequest& request) const override {
         const PointDomain& points = same_points(request, "HEPT");
         require_device_sizes(config_);

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "kernels/activation/activation.hpp"
+#include "libsurrogate/src/model/hept/sites.hpp"
 
 namespace surrogate::impl::hept {
 
@@ -40,8 +41,20 @@ void Readout<T>::hidden(size_t j, Tile<const T> from, Tile<T> sum, Tile<T> resul
     kernels::activate<T>(queue_, Activation::tanh, result, result);
 }
 
+/// Computes e + drop(last layer).
 template <class T>
-void Readout<T>::run(Tile<const T> e, T* scratch, Tile<T> y) const {
+void Readout<T>::embed(Tile<const T> e, Tile<const T> last, const Masks& masks,
+                       Tile<T> embedding) const {
+    const bool drops = masks.dropout && masks.dropout->drops(config_.dropout);
+    kernels::linear<T>(queue_, layers_.mlp.back(), last, drops ? Tile<const T>{} : e, embedding);
+    if (!drops) return;
+    masks.dropout->apply(readout_site(config_), masks.rows, embedding);
+    add<T>(e, embedding);
+}
+
+template <class T>
+void Readout<T>::run(Tile<const T> e, T* scratch, Tile<T> y, const Dropout* dropout,
+                     const DropoutRows& rows) const {
     TileStack<T> stack(scratch, e);
     const std::array wide = {stack.next(Config::mlp_width), stack.next(Config::mlp_width)};
     Tile<const T> from = e;
@@ -51,17 +64,17 @@ void Readout<T>::run(Tile<const T> e, T* scratch, Tile<T> y) const {
     }
     const bool has_classes = config_.num_classes > 0;
     const Tile<T> embedding = has_classes ? stack.next(config_.n_embedding()) : y;
-    kernels::linear<T>(queue_, layers_.mlp.back(), from, e, embedding);
+    embed(e, from, {dropout, rows}, embedding);
     if (has_classes) kernels::linear<T>(queue_, layers_.out, embedding, {}, y);
 }
 
 /// Computes the gradient of the embedding, e + mlp(e), from dy.
 template <class T>
 Tile<const T> Readout<T>::outer_backward(Tile<const T> e, Tile<const T> last, Tile<const T> dy,
-                                         const Gradients& gradients, Tile<T> embedding,
-                                         Tile<T> dembedding) const {
+                                         const Gradients& gradients, const Masks& masks,
+                                         Tile<T> embedding, Tile<T> dembedding) const {
     if (config_.num_classes == 0) return dy;
-    kernels::linear<T>(queue_, layers_.mlp.back(), last, e, embedding);
+    embed(e, last, masks, embedding);
     kernels::linear_gradient<T>(queue_, embedding, dy, gradients.linear("out_proj"));
     kernels::linear_backward<T>(queue_, layers_.out, dy, {}, false, dembedding);
     return dembedding;
@@ -83,7 +96,7 @@ void Readout<T>::hidden_backward(size_t j, const Saved& saved, Tile<const T> fro
 
 template <class T>
 void Readout<T>::backward(Tile<const T> e, Tile<const T> dy, const Gradients& gradients, T* scratch,
-                          Tile<T> de) const {
+                          Tile<T> de, const Dropout* dropout, const DropoutRows& rows) const {
     TileStack<T> stack(scratch, e);
     Saved saved;
     for (size_t j = 0; j < n_norm; ++j) {
@@ -95,9 +108,16 @@ void Readout<T>::backward(Tile<const T> e, Tile<const T> dy, const Gradients& gr
     const Tile<T> embedding = stack.next(config_.n_embedding());
     const Tile<T> dembedding = stack.next(config_.n_embedding());
     const Tile<const T> last = saved.results.back();
-    const Tile<const T> d = outer_backward(e, last, dy, gradients, embedding, dembedding);
-    kernels::linear_gradient<T>(queue_, last, d, gradients.linear("mlp_out.lins.4"));
-    kernels::linear_backward<T>(queue_, layers_.mlp.back(), d, {}, false, dresult);
+    const Tile<const T> d =
+        outer_backward(e, last, dy, gradients, {dropout, rows}, embedding, dembedding);
+    Tile<const T> dlast = d;  // of the last layer's result
+    if (dropout && dropout->drops(config_.dropout)) {
+        const Tile<T> dropped = stack.next(config_.n_embedding());
+        dropout->apply<T>(readout_site(config_), rows, d, false, dropped);
+        dlast = dropped;
+    }
+    kernels::linear_gradient<T>(queue_, last, dlast, gradients.linear("mlp_out.lins.4"));
+    kernels::linear_backward<T>(queue_, layers_.mlp.back(), dlast, {}, false, dresult);
     for (size_t j = n_norm - 1; j > 0; --j) {
         hidden_backward(j, saved, saved.results[j - 1], gradients, work, dresult);
         kernels::linear_backward<T>(queue_, layers_.mlp[j], dresult, {}, false, work);

@@ -6,6 +6,7 @@
 
 #include "kernels/base/queue.hpp"
 #include "kernels/base/view.hpp"
+#include "libsurrogate/src/layers/dropout.hpp"
 #include "libsurrogate/src/layers/gradients.hpp"
 #include "libsurrogate/src/model/hept/layers.hpp"
 
@@ -15,6 +16,8 @@ namespace surrogate::impl::hept {
 ///
 ///   t_0 = e,   t_j = tanh(norm_j(W_j t_(j-1) + b_j)) for j = 1 .. 4
 ///   y = out(e + W_5 t_4 + b_5)                                      without classes: no out
+///
+/// Training drops values of W_5 t_4 + b_5.
 template <class T>
 class Readout {
 public:
@@ -23,7 +26,9 @@ public:
         : config_(config), layers_(layers), queue_(queue) {}
 
     /// Computes y (n_out, n_point) from e (m, n_point). scratch: n_scratch() elements per thread.
-    void run(kernels::Tile<const T> e, T* scratch, kernels::Tile<T> y) const;
+    /// dropout: null, or the masks, of the points `rows`.
+    void run(kernels::Tile<const T> e, T* scratch, kernels::Tile<T> y, const Dropout* dropout,
+             const DropoutRows& rows) const;
     int64_t n_scratch() const {
         return (2 * Config::mlp_width + config_.n_embedding()) * kernels::tile_points;
     }
@@ -31,9 +36,10 @@ public:
     /// Computes de (m, n_point) from e and dy, the gradient of y, and adds the gradients of the
     /// weights to `gradients`. scratch: n_backward_scratch() elements.
     void backward(kernels::Tile<const T> e, kernels::Tile<const T> dy, const Gradients& gradients,
-                  T* scratch, kernels::Tile<T> de) const;
+                  T* scratch, kernels::Tile<T> de, const Dropout* dropout,
+                  const DropoutRows& rows) const;
     int64_t n_backward_scratch() const {
-        return (10 * Config::mlp_width + 2 * config_.n_embedding()) * kernels::tile_points;
+        return (10 * Config::mlp_width + 3 * config_.n_embedding()) * kernels::tile_points;
     }
 
 private:
@@ -48,9 +54,16 @@ private:
     void hidden_backward(size_t j, const Saved& saved, kernels::Tile<const T> from,
                          const Gradients& gradients, kernels::Tile<T> work,
                          kernels::Tile<T> dresult) const;
+    /// Masks of a tile of points.
+    struct Masks {
+        const Dropout* dropout;  ///< null: nothing is dropped
+        const DropoutRows& rows;
+    };
+    void embed(kernels::Tile<const T> e, kernels::Tile<const T> last, const Masks& masks,
+               kernels::Tile<T> embedding) const;
     kernels::Tile<const T> outer_backward(kernels::Tile<const T> e, kernels::Tile<const T> last,
                                           kernels::Tile<const T> dy, const Gradients& gradients,
-                                          kernels::Tile<T> embedding,
+                                          const Masks& masks, kernels::Tile<T> embedding,
                                           kernels::Tile<T> dembedding) const;
 
     const Config& config_;

@@ -81,6 +81,7 @@ void TokenPlan::connect(Communicator& comm, const Config& config, std::span<cons
     const std::vector<TokenCopy> copies = token_copies(comm, config, regions, home);
     comm.agree([&] {
         set_own(making, home, copies);
+        set_ids(config, home, copies);
         set_blocks(making, config, comm.rank());
     });
     making.own.n_before = comm.exclusive_sum(n_own_);
@@ -122,6 +123,22 @@ void TokenPlan::set_own(Making& making, const HomeOrder& home, std::span<const T
     making.own.copied = copied_;
     making.own.keys = making.keys;
     making.own.by_key = sorted_tokens(making.keys);
+}
+
+/// Sets the ids of the own tokens. Copies come by ascending point, so clouds ascend.
+void TokenPlan::set_ids(const Config& config, const HomeOrder& home,
+                        std::span<const TokenCopy> copies) {
+    ids_.clear();
+    for (int64_t i = 0; i < n_point_; ++i) ids_.push_back(home.places[i].id);
+    int64_t first = 0, cloud = 0;  // id of the first copy of a cloud
+    for (const int64_t n : home.cloud_sizes) first += n;
+    for (const TokenCopy& copy : copies) {
+        for (; cloud < home.places[copy.point].cloud; ++cloud) {
+            const int64_t n = home.cloud_sizes[static_cast<size_t>(cloud)];
+            first += n_token_of(config, n) - n;
+        }
+        ids_.push_back(first + copy.number);
+    }
 }
 
 void TokenPlan::set_blocks(Making& making, const Config& config, int rank) {
@@ -192,7 +209,7 @@ int64_t TokenPlan::bytes() const {
     const auto held = [](const auto& list) {
         return static_cast<int64_t>(list.capacity() * sizeof(list[0]));
     };
-    int64_t n = held(copied_) + held(blocks_) + held(neighbors_) + held(rows_);
+    int64_t n = held(copied_) + held(ids_) + held(blocks_) + held(neighbors_) + held(rows_);
     for (const Row& row : rows_) n += held(row.cells) + held(row.members);
     for (const Neighbor& neighbor : neighbors_) {
         n += held(neighbor.sent) + held(neighbor.from_it) + held(neighbor.to_it);

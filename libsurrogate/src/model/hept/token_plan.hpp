@@ -83,6 +83,9 @@ public:
     int64_t n_place() const { return n_place_; }  ///< sorted positions of each row on this rank
     /// (n_own - n_point): their points
     std::span<const int32_t> copied() const { return copied_; }
+    /// (n_own): ids of the points; copies have the number of points of all clouds, plus the number
+    /// of the copy, counted over all clouds
+    std::span<const int64_t> ids() const { return ids_; }
     std::span<const Block> blocks() const { return blocks_; }
     std::span<const Neighbor> neighbors() const { return neighbors_; }  ///< by ascending rank
 
@@ -119,6 +122,7 @@ private:
     struct Making;
 
     void set_own(Making& making, const HomeOrder& home, std::span<const TokenCopy> copies);
+    void set_ids(const Config& config, const HomeOrder& home, std::span<const TokenCopy> copies);
     void set_blocks(Making& making, const Config& config, int rank);
     void take_cells(const Making& making, int64_t row, const RowCells& cells, SharedCells& shared);
     void take_shared(const std::vector<TokenKey>& keys, int64_t first_place,
@@ -131,6 +135,7 @@ private:
     int64_t largest_cell_ = 0, n_cut_cell_ = 0, n_visit_ = 0, n_token_global_ = 0,
             n_block_global_ = 0;
     std::vector<int32_t> copied_;
+    std::vector<int64_t> ids_;
     std::vector<Block> blocks_;
     std::vector<Neighbor> neighbors_;
     std::vector<Row> rows_;  // (C H)

@@ -64,6 +64,7 @@ void read_layers(Hyperparameters& read, Config& c) {
     c.hidden_dim = read.integer("transformer_hidden_dim", 1, max_width, c.hidden_dim);
     c.num_layers = read.integer("num_layers", 0, 10000, c.num_layers);
     c.tied_weights = read.boolean("tied_weights", c.tied_weights);
+    c.dropout = read.rate("dropout_prob", c.dropout);
     c.k = read.integer("k", 2, max_width, c.k);
     c.schedule = read_schedule(read);
     c.ancestors = static_cast<Ancestors>(read.choice("ancestors", {"all", "parent", "none"}, 0));

@@ -35,6 +35,7 @@ struct Config {
     bool has_siblings = true, has_children = true;  ///< false if `drop` names them
     bool repeats_last = false;                      ///< ragged = repeat
     bool has_sinusoid = false, has_marker = false;
+    double dropout = 0.1;  ///< rate in training
     Probe probe = Probe::leaves;
     bool is_mean = false;  ///< pooling MEAN
 

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "kernels/embedding/embedding.hpp"
+#include "libsurrogate/src/model/sequoia/sites.hpp"
 
 namespace surrogate::impl::sequoia {
 
@@ -21,9 +22,11 @@ NetworkGradient<T>::NetworkGradient(const Config& config, const Layers<T>& layer
       self_(self_communicator()),
       embedding_(config, layers, queue),
       pass_(config, layers, queue),
-      layer_(config, layers, queue),
+      layer_(config, layers, queue, dropout_),
       readout_(config, layers, queue),
-      x_(static_cast<size_t>(config.num_layers + 1)) {}
+      x_(static_cast<size_t>(config.num_layers + 1)) {
+    pass_.set_dropout(&dropout_);
+}
 
 template <class T>
 void NetworkGradient<T>::resize(const Tree& tree) {
@@ -47,9 +50,22 @@ void NetworkGradient<T>::resize(const Tree& tree) {
     std::iota(sequence_.begin(), sequence_.end(), int64_t{0});
 }
 
+/// Multiplies the nodes before the first layer, or their gradients, by their mask.
+template <class T>
+void NetworkGradient<T>::drop_embedding(const NodeTiles<T>& x) const {
+    const DropoutSite site = embedding_site(config_);
+    if (!dropout_.drops(site.rate)) return;
+    for (int l = 0; l < tree_->n_level(); ++l) {
+        queue_.parallel_for(tree_->n_tile(l), [&](int64_t tile, int) {
+            dropout_.apply<T>(site, rows_of(*tree_, l, tile), x.tile(l, tile));
+        });
+    }
+}
+
 template <class T>
 void NetworkGradient<T>::forward(const LeafInputs<T>& inputs, const Predictions<T>& y) {
     embedding_.run(inputs, *self_, gather_, x_[0]);
+    drop_embedding(x_[0]);
     for (int64_t i = 0; i < config_.num_layers; ++i) {
         NodeTiles<T>& next = x_[static_cast<size_t>(i + 1)];
         next.assign(nodes(i));
@@ -209,6 +225,7 @@ void NetworkGradient<T>::backward(const LeafInputs<T>& inputs, const Predictions
         read_rows_backward(dy, gradients);
     }
     for (int64_t i = config_.num_layers; i-- > 0;) layer_.run(i, nodes(i), gradients, dx_);
+    drop_embedding(dx_);
     means_backward();
     for (int64_t tile = 0; tile < tree_->n_tile(0); ++tile)
         leaves_backward(tile, inputs, gradients, dreal);

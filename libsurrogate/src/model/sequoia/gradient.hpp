@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "libsurrogate/src/core/communicator.hpp"
@@ -34,6 +35,10 @@ public:
     /// Sets the nodes of `tree`, a tree of one rank, which must outlive this object. Allocates.
     void resize(const Tree& tree);
 
+    /// Sets the masks of the next forward() and its backward(); none, as at first: nothing is
+    /// dropped. Local.
+    void set_dropout(std::optional<DropoutDraw> draw) { dropout_.set(draw); }
+
     /// Evaluates the network. `inputs` must stay unchanged until backward(). Local.
     void forward(const LeafInputs<T>& inputs, const Predictions<T>& y);
 
@@ -59,6 +64,7 @@ private:
     void read_rows_backward(const Predictions<const T>& dy, const Gradients& gradients);
     void read_cloud_backward(const T* dy, const Gradients& gradients);
     kernels::Tile<T> dy_of(int l, int64_t tile, int64_t first_row, const Predictions<const T>& dy);
+    void drop_embedding(const NodeTiles<T>& x) const;
     void means_backward();
     void leaves_backward(int64_t tile, const LeafInputs<T>& inputs, const Gradients& gradients,
                          const kernels::Tiles<T>& dreal);
@@ -70,6 +76,7 @@ private:
     kernels::Queue queue_;
     const Tree* tree_ = nullptr;
     std::unique_ptr<Communicator> self_;
+    Dropout dropout_;
     Embedding<T> embedding_;
     LayerPass<T> pass_;
     LayerGradient<T> layer_;

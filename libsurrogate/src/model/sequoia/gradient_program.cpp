@@ -28,6 +28,7 @@ public:
           network_(config, layers, request.queue) {}
 
     bool evaluate(bool alive) override { return back_.evaluated(Shared::evaluate(alive)); }
+    void set_dropout(std::optional<DropoutDraw> draw) override { network_.set_dropout(draw); }
 
     bool backward(std::span<const Column> doutputs, std::span<const Column> dinputs, bool alive,
                   GradientSums& sums) override {

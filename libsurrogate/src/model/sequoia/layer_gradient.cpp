@@ -4,14 +4,20 @@
 #include <algorithm>
 #include <array>
 
+#include "libsurrogate/src/model/sequoia/sites.hpp"
+
 namespace surrogate::impl::sequoia {
 
 using kernels::Tile;
 
 template <class T>
 LayerGradient<T>::LayerGradient(const Config& config, const Layers<T>& layers,
-                                const kernels::Queue& queue)
-    : config_(config), layers_(layers), queue_(queue), attention_(config, queue, true) {
+                                const kernels::Queue& queue, const Dropout& dropout)
+    : config_(config),
+      layers_(layers),
+      queue_(queue),
+      dropout_(dropout),
+      attention_(config, queue, true) {
     for (int64_t i = 0; i < config.num_layers; ++i) names_.emplace_back(layer_name(config, i));
 }
 
@@ -28,7 +34,7 @@ void LayerGradient<T>::resize(const Tree& tree) {
     for (size_t v = 0; v < visits_.size(); ++v)
         kept_[v].resize(tree.n_tile(visits_[v]) * config_.inner_dim() * row);
     ancestors_.reserve(static_cast<size_t>(attend_scratch_.ancestors.size()));
-    for (kernels::Buffer<T>* buffer : {&inner_, &normed_, &dnormed_, &ignored_})
+    for (kernels::Buffer<T>* buffer : {&inner_, &normed_, &dnormed_, &branch_})
         buffer->resize(config_.dim * row);
     for (kernels::Buffer<T>* buffer : {&saved_, &hidden_})
         buffer->resize(2 * config_.hidden_dim * row);
@@ -81,28 +87,64 @@ void LayerGradient<T>::attend(const LayerWeights<T>& weights, const NodeTiles<T>
     }
 }
 
+/// Computes dnormed, the gradient of the MLP's input, from dx, the gradient of the layer's result.
+template <class T>
+void LayerGradient<T>::mlp_backward(int64_t i, const DropoutRows& rows, Tile<const T> normed,
+                                    const Gradients& gradients, Tile<const T> dx, Tile<T> dnormed) {
+    const LayerWeights<T>& weights = layers_.layer(i);
+    const WeightName& name = names_[static_cast<size_t>(i)];
+    const Tile<T> saved = scratch(saved_, 2 * config_.hidden_dim, dnormed);
+    const Tile<T> hidden = scratch(hidden_, 2 * config_.hidden_dim, dnormed);
+    const Tile<T> branch = scratch(branch_, config_.dim, dnormed);
+    const std::array mlp = {gradients.linear(name + "mlpblock.0"),
+                            gradients.linear(name + "mlpblock.3")};
+    if (dropout_.drops(config_.dropout)) {
+        const DropoutMlp<T> dropped = dropout_mlp<T>(config_, queue_, weights, dropout_, i);
+        dropped.forward(rows, normed, saved, branch);
+        for (int64_t c = 0; c < dx.shape[0]; ++c)
+            std::copy_n(&dx(c, 0), dx.shape[1], &branch(c, 0));
+        dropped.backward(rows, normed, saved, branch, mlp,
+                         kernels::channels(hidden, 0, config_.hidden_dim), dnormed);
+        return;
+    }
+    kernels::residual_mlp_forward<T>(queue_, weights.mlp.view(), normed, saved, false, branch);
+    kernels::residual_mlp_backward<T>(queue_, weights.mlp.view(), normed, saved, dx, mlp, hidden,
+                                      false, dnormed);
+}
+
 /// Computes dv and the gradient dx of the residual from dx, the gradient of the layer's result.
 template <class T>
-void LayerGradient<T>::finish_backward(const LayerWeights<T>& weights, const WeightName& name,
-                                       Tile<T> x, const Gradients& gradients, Tile<T> v,
-                                       Tile<T> dqkv, Tile<T> dx) {
+void LayerGradient<T>::finish_backward(int64_t i, int l, int64_t tile, Tile<T> x,
+                                       const Gradients& gradients, Tile<T> dx) {
+    const LayerWeights<T>& weights = layers_.layer(i);
+    const WeightName& name = names_[static_cast<size_t>(i)];
+    const DropoutRows rows = rows_of(*tree_, l, tile);
+    const DropoutSite site = attention_site(config_, i);
+    const bool drops = dropout_.drops(site.rate);
+    const Tile<T> v = value(l, tile), dqkv = dqkv_.tile(l, tile);
     const Tile<T> inner = scratch(inner_, config_.dim, x);
     const Tile<T> normed = scratch(normed_, config_.dim, x);
     const Tile<T> dnormed = scratch(dnormed_, config_.dim, x);
-    const Tile<T> saved = scratch(saved_, 2 * config_.hidden_dim, x);
-    kernels::linear<T>(queue_, weights.ff, v, x, inner);
+    if (drops) {
+        const Tile<T> branch = scratch(branch_, config_.dim, x);
+        kernels::linear<T>(queue_, weights.ff, v, {}, branch);
+        std::copy_n(x.data, x.shape[0] * x.stride[0], inner.data);
+        dropout_.apply<T>(site, rows, branch, true, inner);
+    } else {
+        kernels::linear<T>(queue_, weights.ff, v, x, inner);
+    }
     kernels::normalise<T>(queue_, weights.norm2, inner, normed);
-    kernels::residual_mlp_forward<T>(queue_, weights.mlp.view(), normed, saved, false,
-                                     scratch(ignored_, config_.dim, x));
-    const std::array mlp = {gradients.linear(name + "mlpblock.0"),
-                            gradients.linear(name + "mlpblock.3")};
-    kernels::residual_mlp_backward<T>(queue_, weights.mlp.view(), normed, saved, dx, mlp,
-                                      scratch(hidden_, 2 * config_.hidden_dim, x), false, dnormed);
+    mlp_backward(i, rows, normed, gradients, dx, dnormed);
     kernels::normalise_backward<T>(queue_, weights.norm2, inner, dnormed, dx, dx,
                                    gradients.layer_norm(name + "norm2"));
-    kernels::linear_gradient<T>(queue_, v, dx, gradients.linear(name + "mha.ff"));
+    Tile<const T> dff = dx;
+    if (drops) {
+        dropout_.apply<T>(site, rows, dx, false, inner);
+        dff = inner;
+    }
+    kernels::linear_gradient<T>(queue_, v, dff, gradients.linear(name + "mha.ff"));
     std::fill_n(dqkv.data, 2 * config_.inner_dim() * dqkv.stride[0], T(0));
-    kernels::linear_backward<T>(queue_, weights.ff, dx, {}, false, attention_.part(dqkv, 2));
+    kernels::linear_backward<T>(queue_, weights.ff, dff, {}, false, attention_.part(dqkv, 2));
 }
 
 template <class T>
@@ -182,8 +224,7 @@ void LayerGradient<T>::run(int64_t i, const NodeTiles<T>& x, const Gradients& gr
     const WeightName& name = names_[static_cast<size_t>(i)];
     attend(weights, x);
     for_all([&](int l, int64_t tile) {
-        finish_backward(weights, name, x.tile(l, tile), gradients, value(l, tile),
-                        dqkv_.tile(l, tile), dx.tile(l, tile));
+        finish_backward(i, l, tile, x.tile(l, tile), gradients, dx.tile(l, tile));
     });
     for (size_t visit = visits_.size(); visit-- > 0;) visit_backward(visit);
     for_all([&](int l, int64_t tile) {
@@ -197,7 +238,7 @@ int64_t LayerGradient<T>::bytes() const {
     int64_t n_byte = attention_.bytes() + dqkv_.bytes() + thirds_.bytes() + attend_scratch_.bytes();
     for (const kernels::Buffer<T>& values : kept_) n_byte += values.bytes();
     for (const kernels::Buffer<T>* buffer :
-         {&inner_, &normed_, &dnormed_, &saved_, &hidden_, &ignored_})
+         {&inner_, &normed_, &dnormed_, &saved_, &hidden_, &branch_})
         n_byte += buffer->bytes();
     return n_byte;
 }

@@ -7,6 +7,7 @@
 #include "kernels/base/buffer.hpp"
 #include "kernels/base/queue.hpp"
 #include "kernels/sequoia/backward.hpp"
+#include "libsurrogate/src/layers/dropout.hpp"
 #include "libsurrogate/src/layers/gradients.hpp"
 #include "libsurrogate/src/model/sequoia/attention.hpp"
 #include "libsurrogate/src/model/sequoia/layers.hpp"
@@ -22,8 +23,10 @@ namespace surrogate::impl::sequoia {
 template <class T>
 class LayerGradient {
 public:
-    /// Keeps references to `config` and `layers`, which must outlive this object. Local.
-    LayerGradient(const Config& config, const Layers<T>& layers, const kernels::Queue& queue);
+    /// Keeps references to `config`, `layers` and the masks `dropout`, which must outlive this
+    /// object. Local.
+    LayerGradient(const Config& config, const Layers<T>& layers, const kernels::Queue& queue,
+                  const Dropout& dropout);
 
     /// Sets the nodes of `tree`, a tree of one rank, which must outlive this object. Allocates.
     void resize(const Tree& tree);
@@ -50,9 +53,11 @@ private:
     void attend(const LayerWeights<T>& weights, const NodeTiles<T>& x);
     void keep_values(size_t visit);
     void put_back_values(size_t visit);
-    void finish_backward(const LayerWeights<T>& weights, const WeightName& name, kernels::Tile<T> x,
-                         const Gradients& gradients, kernels::Tile<T> v, kernels::Tile<T> dqkv,
-                         kernels::Tile<T> dx);
+    void finish_backward(int64_t i, int l, int64_t tile, kernels::Tile<T> x,
+                         const Gradients& gradients, kernels::Tile<T> dx);
+    void mlp_backward(int64_t i, const DropoutRows& rows, kernels::Tile<const T> normed,
+                      const Gradients& gradients, kernels::Tile<const T> dx,
+                      kernels::Tile<T> dnormed);
     void visit_backward(size_t visit);
     void tree_backward(int l, int64_t tile);
     void children_backward(int l, int64_t tile);
@@ -63,6 +68,7 @@ private:
     const Config& config_;
     const Layers<T>& layers_;
     kernels::Queue queue_;
+    const Dropout& dropout_;
     std::vector<WeightName> names_;  // (num_layers)
     const Tree* tree_ = nullptr;
     Attention<T> attention_;
@@ -72,7 +78,7 @@ private:
     typename Attention<T>::Scratch attend_scratch_;
     std::vector<kernels::sequoia::NodeGradient<T>> ancestors_;
     kernels::Buffer<T> inner_, normed_, dnormed_;  // (C): x between attention and MLP
-    kernels::Buffer<T> saved_, hidden_, ignored_;  // (2 M), (2 M), (C)
+    kernels::Buffer<T> saved_, hidden_, branch_;   // (2 M), (2 M), (C)
 };
 
 }  // namespace surrogate::impl::sequoia

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "libsurrogate/src/model/sequoia/sites.hpp"
+
 namespace surrogate::impl::sequoia {
 
 using kernels::Tile;
@@ -25,6 +27,7 @@ void LayerPass<T>::resize(const Tree& tree) {
         scratch.normed.resize(config_.dim * row);
         scratch.qkv.resize(attention_.keeps_leaves() ? 0 : 3 * config_.inner_dim() * row);
         scratch.mlp.resize(2 * config_.hidden_dim * row);
+        scratch.branch.resize(dropout_ && config_.dropout > 0 ? config_.dim * row : 0);
         attention_.resize(scratch.attention);
     }
 }
@@ -52,8 +55,10 @@ void LayerPass<T>::project(const LayerWeights<T>& weights, Tile<const T> x, Scra
 }
 
 template <class T>
-void LayerPass<T>::finish(const LayerWeights<T>& weights, Tile<const T> v, Scratch& scratch,
+void LayerPass<T>::finish(const TilePlace& place, Tile<const T> v, Scratch& scratch,
                           Tile<T> x) const {
+    if (drops()) return finish_with_dropout(place, v, scratch, x);
+    const LayerWeights<T>& weights = layers_.layer(place.layer);
     const Tile<T> normed{scratch.normed.data(), x.shape, x.stride};
     const Tile<T> hidden{scratch.mlp.data(), {2 * config_.hidden_dim, x.shape[1]}, x.stride};
     kernels::linear<T>(queue_, weights.ff, v, x, x);
@@ -61,9 +66,26 @@ void LayerPass<T>::finish(const LayerWeights<T>& weights, Tile<const T> v, Scrat
     kernels::residual_mlp<T>(queue_, weights.mlp.view(), normed, hidden, true, x);
 }
 
-/// Evaluates all steps of the layer on the leaves, in the bottom-up schedule.
 template <class T>
-void LayerPass<T>::run_leaves(const LayerWeights<T>& weights, const NodeTiles<T>& x) {
+void LayerPass<T>::finish_with_dropout(const TilePlace& place, Tile<const T> v, Scratch& scratch,
+                                       Tile<T> x) const {
+    const LayerWeights<T>& weights = layers_.layer(place.layer);
+    const DropoutRows rows = rows_of(*tree_, place.level, place.tile);
+    const Tile<T> normed{scratch.normed.data(), x.shape, x.stride};
+    const Tile<T> branch{scratch.branch.data(), x.shape, x.stride};
+    const Tile<T> saved{scratch.mlp.data(), {2 * config_.hidden_dim, x.shape[1]}, x.stride};
+    kernels::linear<T>(queue_, weights.ff, v, {}, branch);
+    dropout_->apply<T>(attention_site(config_, place.layer), rows, branch, true, x);
+    kernels::normalise<T>(queue_, weights.norm2, x, normed);
+    dropout_mlp<T>(config_, queue_, weights, *dropout_, place.layer)
+        .forward(rows, normed, saved, branch);
+    add<T>(branch, x);
+}
+
+/// Evaluates all steps of layer i on the leaves, in the bottom-up schedule.
+template <class T>
+void LayerPass<T>::run_leaves(int64_t i, const NodeTiles<T>& x) {
+    const LayerWeights<T>& weights = layers_.layer(i);
     const bool has_parents = tree_->n_level() > 1 && config_.has_children;
     for_tiles(0, [&](int64_t tile, Scratch& scratch) {
         const Tile<T> own = x.tile(0, tile);
@@ -71,7 +93,7 @@ void LayerPass<T>::run_leaves(const LayerWeights<T>& weights, const NodeTiles<T>
         project(weights, own, scratch, qkv);
         attention_.attend(0, tile, qkv, scratch.attention);
         if (has_parents) attention_.attend_of_parents(0, tile, qkv, scratch.attention);
-        finish(weights, attention_.part(qkv, 2), scratch, own);
+        finish({i, 0, tile}, attention_.part(qkv, 2), scratch, own);
     });
 }
 
@@ -101,13 +123,13 @@ void LayerPass<T>::run(int64_t i, Communicator& comm, CutGather<T>& gather, cons
             project(weights, x.tile(l, tile), scratch, qkv.tile(l, tile));
         });
     }
-    if (first == 1) run_leaves(weights, x);
+    if (first == 1) run_leaves(i, x);
     for (const int l : visits_) {
         if (l >= first) visit(l, comm, gather);
     }
     for (int l = first; l < tree_->n_level(); ++l) {
         for_tiles(l, [&](int64_t tile, Scratch& scratch) {
-            finish(weights, attention_.part(qkv.tile(l, tile), 2), scratch, x.tile(l, tile));
+            finish({i, l, tile}, attention_.part(qkv.tile(l, tile), 2), scratch, x.tile(l, tile));
         });
     }
 }
@@ -116,7 +138,8 @@ template <class T>
 int64_t LayerPass<T>::bytes() const {
     int64_t n_byte = attention_.bytes();
     for (const Scratch& s : scratch_)
-        n_byte += s.normed.bytes() + s.qkv.bytes() + s.mlp.bytes() + s.attention.bytes();
+        n_byte += s.normed.bytes() + s.qkv.bytes() + s.mlp.bytes() + s.branch.bytes() +
+                  s.attention.bytes();
     return n_byte;
 }
 

@@ -50,6 +50,11 @@ public:
         });
     }
 
+    std::vector<DropoutRate> dropout_rates() const override {
+        if (config_.dropout == 0) return {};
+        return {{"dropout_prob", config_.dropout}};
+    }
+
     std::unique_ptr<DeviceProgram> device_program(const PlanRequest& request) const override {
         const PointDomain& points = same_points(request, "Sequoia");
         require_device_sizes(config_);

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 #include <numbers>
+#include <numeric>
 
 #include "libsurrogate/src/core/communicator.hpp"
 #include "libsurrogate/src/core/text.hpp"
@@ -185,6 +186,11 @@ Attention block_attention(const Grid& grid, bool is_global, int64_t n_channel, i
 
 // ---- models ----
 
+/// Returns number i of the n numbers from 0 to `last` in equal steps.
+double spaced(double last, int64_t i, int64_t n) {
+    return n > 1 ? last * static_cast<double>(i) / static_cast<double>(n - 1) : 0;
+}
+
 Transformer parse_transformer(const nlohmann::json& network, const Conventions& conventions) {
     Hyperparameters read(network, "SphericalTransformer");
     Transformer t;
@@ -202,8 +208,8 @@ Transformer parse_transformer(const nlohmann::json& network, const Conventions& 
     const int64_t n_head = read.integer("num_heads", 1, max_channels, 1);
     t.use_mlp = read.boolean("use_mlp", true);
     const double ratio = read.positive("mlp_ratio", 2.0);
-    t.has_dropout = read.number("drop_rate", 0) > 0;
-    read.number("drop_path_rate", 0);              // training only
+    t.drop_rate = read.rate("drop_rate", 0);
+    t.drop_path_rate = read.rate("drop_path_rate", 0);
     read.number("hard_thresholding_fraction", 1);  // unused by the official code, too
     t.norm = static_cast<BlockNorm>(
         read.choice("normalization_layer", {"none", "layer_norm", "instance_norm"}, 0));
@@ -235,6 +241,7 @@ Transformer parse_transformer(const nlohmann::json& network, const Conventions& 
     t.attention =
         block_attention(t.inner, is_global, n_channel, n_head, bias,
                         cutoff > 0 ? cutoff : attention_cutoff(t.inner.n_lat), conventions);
+    if (is_global) t.attention.drop_rate = t.drop_rate;
     return t;
 }
 
@@ -254,8 +261,8 @@ Segformer parse_segformer(const nlohmann::json& network, const Conventions& conv
     const Filter filter =
         read_filter(read, "kernel_shape", "filter_basis_type", 1, {3, 3}, conventions);
     read.positive("mlp_ratio", 2.0);  // without effect in the official code, too
-    read.number("att_drop_rate", 0);  // training only
-    read.number("drop_path_rate", 0.1);
+    const double drop_rate = read.rate("att_drop_rate", 0);
+    s.drop_path_rate = read.rate("drop_path_rate", 0.1);
     const bool is_global = read.choice("attention_mode", {"neighborhood", "global"}, 0) == 1;
     const double cutoff = read.positive("theta_cutoff", 0);
     s.upsamples_by_convolution = read.choice("upsampling_method", {"bilinear", "conv"}, 0) == 1;
@@ -269,7 +276,8 @@ Segformer parse_segformer(const nlohmann::json& network, const Conventions& conv
     require_divisible(s.image.n_lon, total_factor,
                       " (network.scale_factor to the number of levels)");
     Grid above = s.image;
-    int64_t n_above = n_in;
+    int64_t n_above = n_in, n_before = 0;
+    const int64_t n_repetition = std::accumulate(depths.begin(), depths.end(), int64_t{0});
     for (size_t i = 0; i < widths.size(); ++i) {
         const Grid grid{inner_kind, above.n_lat / factor, above.n_lon / factor};
         require_level(grid, "a level of the SegFormer");
@@ -278,10 +286,14 @@ Segformer parse_segformer(const nlohmann::json& network, const Conventions& conv
         cut.theta_cutoff = model_cutoff(filter, grid.n_lat);
         SegformerLevel level;
         level.depth = depths[i];
+        level.n_before = n_before;
+        for (int64_t j = 0; j < depths[i]; ++j)
+            level.drop_path_rates.push_back(spaced(s.drop_path_rate, n_before++, n_repetition));
         level.merge = {grid, above, cut, n_above, widths[i]};
         level.attention =
             block_attention(grid, is_global, widths[i], heads[i], bias,
                             cutoff > 0 ? cutoff : attention_cutoff(grid.n_lat), conventions);
+        if (is_global) level.attention.drop_rate = drop_rate;
         level.mix = {grid, grid, cut, widths[i], widths[i], widths[i]};
         level.upsample = {s.image, grid, cut, widths[i], widths[i], 1, false, true};
         s.levels.push_back(level);
@@ -310,7 +322,8 @@ Attention parse_attention(const nlohmann::json& network, bool is_global,
     a.bias = read.boolean("bias", true);
     a.n_key = read.integer("k_channels", 1, max_channels, a.n_in);
     a.n_value = read.integer("out_channels", 1, max_channels, a.n_in);
-    read.number("drop_rate", 0);             // training only
+    const double drop_rate = read.rate("drop_rate", 0);
+    if (is_global) a.drop_rate = drop_rate;
     read.boolean("optimized_kernel", true);  // a choice of the official code
     const bool up = a.in.n_lon % a.out.n_lon != 0 && a.out.n_lon % a.in.n_lon == 0;
     require_divides("num_heads", a.n_head, a.n_key);
@@ -418,6 +431,23 @@ Config parse_config(const Card& card) {
     const std::vector<std::string> models = {"SphericalTransformer", "SphericalSegformer"};
     refuse(std::string("network.") + key + " '" + printable(name, 60) +
            "' is not a class of the sphere" + did_you_mean(name, is_layer ? layers : models));
+}
+
+DropoutSite encoder_site(const Transformer& config) {
+    return {0, config.drop_rate};
+}
+
+DropoutSite mlp_site(const Transformer& config, int64_t i, bool is_result) {
+    return {3 * i + (is_result ? 2 : 1), config.drop_rate};
+}
+
+DropoutSite path_site(const Transformer& config, int64_t i) {
+    return {3 * i + 3, spaced(config.drop_path_rate, i, config.n_layer)};
+}
+
+DropoutSite path_site(const SegformerLevel& config, int64_t j, bool is_attention) {
+    return {2 * (config.n_before + j) + (is_attention ? 0 : 1),
+            config.drop_path_rates[static_cast<size_t>(j)]};
 }
 
 }  // namespace surrogate::impl::sphere

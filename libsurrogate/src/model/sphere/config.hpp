@@ -10,6 +10,7 @@
 #include "kernels/sphere/resample.hpp"
 #include "kernels/sphere/stencil.hpp"
 #include "libsurrogate/src/file/card.hpp"
+#include "libsurrogate/src/layers/dropout.hpp"
 #include "libsurrogate/src/model/family/tensor_layout.hpp"
 
 /// Resolved card of a sphere model: every size, grid and cutoff that the network is built from.
@@ -40,6 +41,9 @@ struct Attention {
     double scale = 1;         ///< resolved: 1 / sqrt(n_key / n_head) unless given
     bool scales_bias = true;  ///< false before 0.9.1, where the scale multiplied the input of q
     double theta_cutoff = 0;  ///< of neighborhoods
+    /// Rate of dropout of attention weights, which training does not apply. The official code has
+    /// it in global attention only.
+    double drop_rate = 0;
 
     int64_t key_dim() const { return n_key / n_head; }
     int64_t value_dim() const { return n_value / n_head; }
@@ -63,8 +67,10 @@ struct Transformer {
     kernels::Activation activation = kernels::Activation::gelu;
     int64_t n_layer = 0, n_hidden = 0;
     bool use_mlp = true, residual = false, upsample_sht = false;
-    bool has_dropout = false;  ///< the second layer of the MLP is then called fwd.3
+    double drop_rate = 0;       ///< of the encoder's result and in the MLPs
+    double drop_path_rate = 0;  ///< of the MLP's branch in the last block; 0 in the first
 
+    bool has_dropout() const { return drop_rate > 0; }  ///< names the MLP's second layer fwd.3
     int64_t n_channel() const { return encoder.n_out; }
 };
 
@@ -75,6 +81,8 @@ struct SegformerLevel {
     Convolution mix;       ///< depthwise, in the feed-forward blocks
     Convolution upsample;  ///< transposed; used if upsampling is "conv"
     int64_t depth = 1;
+    int64_t n_before = 0;                 ///< repetitions of the levels before
+    std::vector<double> drop_path_rates;  ///< (depth)
 
     const Grid& grid() const { return merge.out; }
     int64_t n_channel() const { return merge.n_out; }
@@ -85,8 +93,18 @@ struct Segformer {
     std::vector<SegformerLevel> levels;
     kernels::Activation activation = kernels::Activation::gelu;
     int64_t n_out = 0;
+    double drop_path_rate = 0;  ///< of the branches of the last repetition; 0 in the first
     bool upsamples_by_convolution = false;
 };
+
+/// Return the sites of dropout in the Transformer: of the encoder's result; in block i of the MLP's
+/// hidden channels or result, and of its branch as a whole (drop path).
+DropoutSite encoder_site(const Transformer& config);
+DropoutSite mlp_site(const Transformer& config, int64_t i, bool is_result);
+DropoutSite path_site(const Transformer& config, int64_t i);
+/// Returns the site of a branch of repetition j of a level: of the attention, or of the
+/// feed-forward part.
+DropoutSite path_site(const SegformerLevel& config, int64_t j, bool is_attention);
 
 using Config = std::variant<Transformer, Segformer, Attention, Convolution, Resample>;
 

@@ -83,7 +83,7 @@ DeviceBlock DeviceWeights::lay_out_block(DeviceImage& image, int64_t i) const {
         return block;
     }
     const std::string first = name + "mlp.fwd.0";
-    const std::string second = name + (config_.has_dropout ? "mlp.fwd.3" : "mlp.fwd.2");
+    const std::string second = name + (config_.has_dropout() ? "mlp.fwd.3" : "mlp.fwd.2");
     block.mlp_in = image.linear(
         w.points, w.hidden,
         weights_.linear(first + ".weight", first + ".bias", n, config_.n_hidden), first);

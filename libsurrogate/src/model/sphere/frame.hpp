@@ -9,6 +9,7 @@
 #include "kernels/base/queue.hpp"
 #include "kernels/base/view.hpp"
 #include "libsurrogate/src/core/communicator.hpp"
+#include "libsurrogate/src/layers/dropout.hpp"
 #include "libsurrogate/src/ranks/partition.hpp"
 
 /// Common parts of the layers of a sphere model: execution context, fields on rows, scratch tiles,
@@ -25,6 +26,7 @@ struct Frame {
     Communicator& comm;
     kernels::Queue queue;
     bool reproducible = false;
+    const Dropout* dropout = nullptr;  ///< of models; null: of single layers, which have none
 
     int rank() const { return comm.rank(); }
 };
@@ -174,13 +176,27 @@ void copy(Tile<const T> from, Tile<T> to) {
         std::copy_n(from.data + c * from.stride[0], from.shape[1], to.data + c * to.stride[0]);
 }
 
+/// Computes to = factor * from of tiles.
+template <class T>
+void scale(Tile<const T> from, double factor, Tile<T> to) {
+    const T f = static_cast<T>(factor);
+    for (int64_t c = 0; c < from.shape[0]; ++c)
+        for (int64_t i = 0; i < from.shape[1]; ++i) to(c, i) = f * from(c, i);
+}
+
+/// Calls body(from's row, to's row) for the rows of two fields of the same shape.
+template <class T, class Body>
+void for_rows(const kernels::Queue& queue, Field<T>& from, Field<T>& to, const Body& body) {
+    queue.parallel_for(from.rows().size(), [&](int64_t i, int) {
+        const int64_t row = from.rows().begin + i;
+        body(from.row(row), to.row(row));
+    });
+}
+
 /// Rows of a field to one of the same shape.
 template <class T>
 void copy_rows(const kernels::Queue& queue, Field<T>& from, Field<T>& to) {
-    queue.parallel_for(from.rows().size(), [&](int64_t i, int) {
-        const int64_t row = from.rows().begin + i;
-        copy<T>(from.row(row), to.row(row));
-    });
+    for_rows(queue, from, to, copy<T>);
 }
 
 /// A tile over packed values (n_channel, n_point), as exchanges carry them. Not padded: copied,

@@ -106,17 +106,33 @@ void LevelGradient<T>::back(Scratch<T>& scratch, GradientSums& sums) {
 
 template <class T>
 void LevelGradient<T>::repetition_back(size_t j, Scratch<T>& scratch, GradientSums& sums) {
-    auto& of = level_.repetitions_[j];
-    Back& back = repetitions_[j];
     copy_rows(frame_.queue, level_.borders_[j], level_.x_);
-    level_.attend(of, scratch);       // x_: between attention and feed-forward
+    level_.attend(j, scratch);  // x_: between attention and feed-forward
+    if (level_.path(j, false) != 0) feed_forward_back(j, scratch, sums);
+    if (level_.path(j, true) != 0) attention_back(j, scratch, sums);
+}
+
+template <class T>
+void LevelGradient<T>::feed_forward_back(size_t j, Scratch<T>& scratch, GradientSums& sums) {
+    auto& of = level_.repetitions_[j];
     level_.fill_hidden(of, scratch);  // rings of the mixing convolution
     activation_back(j, scratch, sums);
     mix_back(j, scratch, sums);
-    norm_back(of.mix_norm, back.mix_norm, level_.x_, u_, true, sums);
+    norm_back(of.mix_norm, repetitions_[j].mix_norm, level_.x_, u_, true, sums);
+}
+
+template <class T>
+void LevelGradient<T>::attention_back(size_t j, Scratch<T>& scratch, GradientSums& sums) {
+    auto& of = level_.repetitions_[j];
+    Back& back = repetitions_[j];
+    const double factor = level_.path(j, true);
+    if (factor != 1) {
+        for_rows(frame_.queue, g_, u_, [&](Tile<const T> g, Tile<T> u) { scale<T>(g, factor, u); });
+    }
     const LayerNormTiles<T> input(frame_.queue, of.attention_norm, level_.borders_[j], scratch,
                                   norm_slot);
-    back.attention.back(level_.attention_, attention_, scratch, input, g_, d_, sums);
+    back.attention.back(level_.attention_, attention_, scratch, input, factor == 1 ? g_ : u_, d_,
+                        sums);
     norm_back(of.attention_norm, back.attention_norm, level_.borders_[j], d_, true, sums);
 }
 
@@ -127,14 +143,21 @@ void LevelGradient<T>::activation_back(size_t j, Scratch<T>& scratch, GradientSu
     const auto& of = level_.repetitions_[j];
     const Back& back = repetitions_[j];
     const int64_t n = config_.n_channel();
+    const double factor = level_.path(j, false);
     queue.parallel_for(g_.rows().size(), [&](int64_t i, int thread) {
         const int64_t row = g_.rows().begin + i;
         for_tiles(row, config_.grid().n_lon, [&](const Work& w) {
-            const Tile<T> u = u_.tile(row, w.first, w.count), g = g_.tile(row, w.first, w.count);
+            const Tile<T> u = u_.tile(row, w.first, w.count);
+            Tile<T> g = g_.tile(row, w.first, w.count);
             const Tile<T> a = scratch.tile(thread, norm_slot, n, w.count);
             const Tile<T> da = scratch.tile(thread, slope_slot, n, w.count);
             of.mix.convolve(level_.mix_rows_, scratch, w, thread, u);
             kernels::activate<T>(queue, level_.activation_, u, a);
+            if (factor != 1) {
+                const Tile<T> branch = scratch.tile(thread, branch_slot, n, w.count);
+                scale<T>(g, factor, branch);
+                g = branch;
+            }
             kernels::linear_gradient<T>(queue, a, g, back.mlp_out.linear(sums, thread));
             kernels::linear_backward<T>(queue, of.mlp_out, g, {}, false, da);
             kernels::activate_backward<T>(queue, level_.activation_, u, da, u);

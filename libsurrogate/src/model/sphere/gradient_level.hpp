@@ -45,10 +45,13 @@ private:
     void norm_back(const kernels::Norm<T>& norm, const GradientPair& slots, Field<T>& x,
                    Field<T>& dy, bool adds, GradientSums& sums);
     void repetition_back(size_t j, Scratch<T>& scratch, GradientSums& sums);
+    void feed_forward_back(size_t j, Scratch<T>& scratch, GradientSums& sums);
+    void attention_back(size_t j, Scratch<T>& scratch, GradientSums& sums);
     void activation_back(size_t j, Scratch<T>& scratch, GradientSums& sums);
     void mix_back(size_t j, Scratch<T>& scratch, GradientSums& sums);
 
-    static constexpr int norm_slot = 0, slope_slot = 1;
+    static constexpr int norm_slot = 0, slope_slot = 1,
+                         branch_slot = ConvolutionLayer<T>::phase_slot;
 
     const Frame& frame_;
     Level<T>& level_;

@@ -25,6 +25,7 @@ public:
         return program_->gather(inputs, outside);
     }
     bool evaluate(bool alive) override;
+    void set_dropout(std::optional<DropoutDraw> draw) override { program_->set_dropout(draw); }
     BadValue scatter(std::span<const Column> outputs, bool alive) override {
         return program_->scatter(outputs, alive);
     }

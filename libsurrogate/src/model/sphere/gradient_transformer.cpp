@@ -70,7 +70,7 @@ void TransformerGradient<T>::make_blocks(const MasterWeights& master) {
              {this->frame_, of.norm1, master, name + "norm1" + norm},
              {}});
         if (!config_.use_mlp) continue;
-        const std::string second = config_.has_dropout ? "mlp.fwd.3" : "mlp.fwd.2";
+        const std::string second = config_.has_dropout() ? "mlp.fwd.3" : "mlp.fwd.2";
         blocks_.back().mlp[0] =
             GradientPair(master, name + "mlp.fwd.0.weight", name + "mlp.fwd.0.bias");
         blocks_.back().mlp[1] = GradientPair(master, name + second + ".weight", "");

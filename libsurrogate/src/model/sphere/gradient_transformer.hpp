@@ -51,6 +51,7 @@ private:
     bool block_back(size_t i, GradientSums& sums);
     void feed_forward_back(size_t i, GradientSums& sums);
     void mlp_row_back(size_t i, int64_t row, int thread, GradientSums& sums);
+    void drop_encoder_result();
     void embedding_back(GradientSums& sums);
     void encoder_weights_back(GradientSums& sums);
     void input_back();

@@ -36,6 +36,7 @@ bool TransformerGradient<T>::go_back(bool wants_inputs, GradientSums& sums) {
         if (!block_back(i, sums)) return false;
     }
     sums.finish_stage();
+    drop_encoder_result();
     embedding_back(sums);
     encoder_weights_back(sums);
     if (wants_inputs) {
@@ -96,8 +97,10 @@ bool TransformerGradient<T>::block_back(size_t i, GradientSums& sums) {
     Field<T>& before = forward_.borders_[i];
     copy_rows(this->frame_.queue, before, forward_.x_);
     forward_.add_attention(of);  // x_: between attention and MLP
-    feed_forward_back(i, sums);
-    if (!block.norm1.back(forward_.x_, d_, g_, sums)) return false;
+    if (this->frame_.dropout->branch(path_site(config_, static_cast<int64_t>(i))) != 0) {
+        feed_forward_back(i, sums);
+        if (!block.norm1.back(forward_.x_, d_, g_, sums)) return false;
+    }
     const NormalisedTiles<T> input(of.norm0, before, this->scratch_, norm_slot);
     block.attention.back(forward_.attention_, attention_, this->scratch_, input, g_, d_, sums);
     return block.norm0.back(before, d_, g_, sums);
@@ -106,8 +109,13 @@ bool TransformerGradient<T>::block_back(size_t i, GradientSums& sums) {
 /// d_ = gradient of what norm1 gave.
 template <class T>
 void TransformerGradient<T>::feed_forward_back(size_t i, GradientSums& sums) {
-    if (!config_.use_mlp) return copy_rows(this->frame_.queue, g_, d_);
-    this->frame_.queue.parallel_for(inner_.size(), [&](int64_t row, int thread) {
+    const kernels::Queue& queue = this->frame_.queue;
+    if (!config_.use_mlp) {
+        const double factor =
+            this->frame_.dropout->branch(path_site(config_, static_cast<int64_t>(i)));
+        return for_rows(queue, g_, d_, [&](Tile<const T> g, Tile<T> d) { scale<T>(g, factor, d); });
+    }
+    queue.parallel_for(inner_.size(), [&](int64_t row, int thread) {
         mlp_row_back(i, inner_.begin + row, thread, sums);
     });
 }
@@ -115,11 +123,16 @@ void TransformerGradient<T>::feed_forward_back(size_t i, GradientSums& sums) {
 template <class T>
 void TransformerGradient<T>::mlp_row_back(size_t i, int64_t row, int thread, GradientSums& sums) {
     const kernels::Queue& queue = this->frame_.queue;
+    const Dropout& dropout = *this->frame_.dropout;
     const Block& block = blocks_[i];
     const auto& of = forward_.blocks_[i];
     const kernels::ResidualMlp<T> mlp{of.mlp, config_.activation, false, false};
     const kernels::LinearGradient gradients[] = {block.mlp[0].linear(sums, thread),
                                                  block.mlp[1].linear(sums, thread)};
+    const auto number = static_cast<int64_t>(i);
+    const double factor = dropout.branch(path_site(config_, number));
+    const bool is_plain = factor == 1 && !dropout.drops(config_.drop_rate);
+    const DropoutMlp<T> dropped = dropout_mlp(this->frame_, config_, mlp, number);
     const int64_t n = config_.n_channel(), n_lon = config_.inner.n_lon;
     for (int64_t first = 0; first < n_lon; first += tile_points) {
         const int64_t count = std::min(tile_points, n_lon - first);
@@ -127,13 +140,32 @@ void TransformerGradient<T>::mlp_row_back(size_t i, int64_t row, int thread, Gra
             return this->scratch_.tile(thread, slot, n_channel, count);
         };
         const Tile<T> y = scratch(norm_slot, n), saved = scratch(saved_slot, mlp.n_saved());
+        const Tile<T> dump = scratch(dump_slot, n), g = g_.tile(row, first, count);
+        const Tile<T> hidden = scratch(hidden_slot, 2 * config_.n_hidden);
+        const Tile<T> d = d_.tile(row, first, count);
         of.norm1.apply(forward_.x_.tile(row, first, count), y);
-        kernels::residual_mlp_forward<T>(queue, mlp, y, saved, false, scratch(dump_slot, n));
-        kernels::residual_mlp_backward<T>(queue, mlp, y, saved, g_.tile(row, first, count),
-                                          gradients, scratch(hidden_slot, 2 * config_.n_hidden),
-                                          false, d_.tile(row, first, count));
+        if (is_plain) {
+            kernels::residual_mlp_forward<T>(queue, mlp, y, saved, false, dump);
+            kernels::residual_mlp_backward<T>(queue, mlp, y, saved, g, gradients, hidden, false, d);
+        } else {
+            dropped.forward(DropoutRows::shared(), y, saved, dump);
+            scale<T>(g, factor, dump);
+            dropped.backward(DropoutRows::shared(), y, saved, dump, gradients,
+                             kernels::channels(hidden, 0, config_.n_hidden), d);
+        }
     }
     for (const GradientPair& pair : block.mlp) pair.close(sums, thread);
+}
+
+/// Multiplies g_, the gradient of the first block's input, by the mask of the encoder's result.
+template <class T>
+void TransformerGradient<T>::drop_encoder_result() {
+    const Dropout& dropout = *this->frame_.dropout;
+    if (!dropout.drops(config_.drop_rate)) return;
+    this->frame_.queue.parallel_for(inner_.size(), [&](int64_t i, int) {
+        const int64_t row = inner_.begin + i;
+        dropout.apply<T>(encoder_site(config_), rows_of(config_, {row, 0}), g_.row(row));
+    });
 }
 
 /// Every element belongs to one row, so that rows of a thread may be one chunk.

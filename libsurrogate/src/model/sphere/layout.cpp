@@ -60,7 +60,7 @@ Layout layout_of(const Transformer& t, int64_t) {
         add_attention(list, block + "self_attn.", t.attention);
         if (!t.use_mlp) continue;
         add_point_linear(list, block + "mlp.fwd.0", n, t.n_hidden);
-        list.push_back({block + (t.has_dropout ? "mlp.fwd.3" : "mlp.fwd.2") + ".weight",
+        list.push_back({block + (t.has_dropout() ? "mlp.fwd.3" : "mlp.fwd.2") + ".weight",
                         {n, t.n_hidden, 1, 1}});
     }
     add_convolution(list, "decoder.conv.", t.decoder);

@@ -47,6 +47,34 @@ Ports ports_of(const Resample& r) {
         {{"x", r.n_channel}}, {{"y", r.n_channel, PortPlace::output_points}}, {true, r.in, r.out}};
 }
 
+std::vector<DropoutRate> rates_of(const Transformer& t) {
+    std::vector<DropoutRate> rates;
+    if (t.drop_rate > 0) rates.push_back({"drop_rate", t.drop_rate, t.attention.drop_rate == 0});
+    if (t.drop_path_rate > 0) rates.push_back({"drop_path_rate", t.drop_path_rate});
+    return rates;
+}
+
+std::vector<DropoutRate> rates_of(const Segformer& s) {
+    std::vector<DropoutRate> rates;
+    const double drop_rate = s.levels[0].attention.drop_rate;
+    if (drop_rate > 0) rates.push_back({"att_drop_rate", drop_rate, false});
+    if (s.drop_path_rate > 0) rates.push_back({"drop_path_rate", s.drop_path_rate});
+    return rates;
+}
+
+std::vector<DropoutRate> rates_of(const Attention& a) {
+    if (a.drop_rate == 0) return {};
+    return {{"drop_rate", a.drop_rate, false}};
+}
+
+std::vector<DropoutRate> rates_of(const Convolution&) {
+    return {};
+}
+
+std::vector<DropoutRate> rates_of(const Resample&) {
+    return {};
+}
+
 const SphereDomain& on_sphere(const Domain& domain, const Grid& grid, const char* which) {
     const auto* sphere = dynamic_cast<const SphereDomain*>(&domain);
     const std::string wanted = std::string(kernels::name(grid.kind)) + " grid of " +
@@ -76,6 +104,10 @@ public:
     DomainKind domain_kind() const override { return ports_.domains; }
     /// The official double run keeps some tables in single precision.
     double truth_accuracy() const override { return 1e-6; }
+
+    std::vector<DropoutRate> dropout_rates() const override {
+        return std::visit([](const auto& c) { return rates_of(c); }, config_);
+    }
 
     std::unique_ptr<Program> program(const PlanRequest& request) const override {
         return weights_.with(request.is_double(), [&](const auto& weights) {

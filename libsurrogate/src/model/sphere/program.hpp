@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -34,6 +35,8 @@ public:
     }
     std::vector<std::string> notes() const override;
     const Frame& frame() const { return frame_; }
+    /// See GradientProgram.
+    void set_dropout(std::optional<DropoutDraw> draw) { dropout_.set(draw); }
 
 protected:
     /// Local; throws invalid_argument if the solver's longitudes are not the model's.
@@ -48,6 +51,7 @@ protected:
     void add_port_costs(std::vector<LayerCost>& list, bool are_inputs) const;
     int64_t port_bytes() const;
 
+    Dropout dropout_;  ///< of training
     const Frame frame_;
     std::vector<std::unique_ptr<InputPort<T>>> inputs_;
     std::unique_ptr<OutputPort<T>> output_;

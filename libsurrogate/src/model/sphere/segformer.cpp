@@ -65,11 +65,10 @@ void Level<T>::run(Field<T>& above, bool is_first, Scratch<T>& scratch) {
         if (!borders_.empty()) copy<T>(x, merged_.tile(w.row, w.first, w.count));
         kernels::normalise<T>(frame_.queue, merge_norm_, x, x);
     });
-    size_t border = 0;
-    for (Repetition<T>& repetition : repetitions_) {
-        if (!borders_.empty()) copy_rows(frame_.queue, x_, borders_[border++]);
-        attend(repetition, scratch);
-        feed_forward(repetition, scratch);
+    for (size_t j = 0; j < repetitions_.size(); ++j) {
+        if (!borders_.empty()) copy_rows(frame_.queue, x_, borders_[j]);
+        attend(j, scratch);
+        feed_forward(j, scratch);
     }
     if (!borders_.empty()) copy_rows(frame_.queue, x_, last_);
     tiles_.run(frame_.queue, [&](const Work& w, int) {
@@ -84,8 +83,12 @@ int64_t Level<T>::bytes() const {
            hidden_.bytes();
 }
 
+/// Adds the attention of repetition j, unless training drops it.
 template <class T>
-void Level<T>::attend(Repetition<T>& repetition, Scratch<T>& scratch) {
+void Level<T>::attend(size_t j, Scratch<T>& scratch) {
+    Repetition<T>& repetition = repetitions_[j];
+    const double factor = path(j, true);
+    if (factor == 0) return;
     tiles_.run(frame_.queue, [&](const Work& w, int thread) {
         const Tile<T> y = scratch.tile(thread, norm_slot, config_.n_channel(), w.count);
         kernels::normalise<T>(frame_.queue, repetition.attention_norm,
@@ -93,7 +96,9 @@ void Level<T>::attend(Repetition<T>& repetition, Scratch<T>& scratch) {
         repetition.attention.project_queries(attention_, w, y);
         repetition.attention.project_keys(attention_, w, y, y);
     });
-    repetition.attention.attend(attention_, scratch, true, x_);
+    if (factor == 1) return repetition.attention.attend(attention_, scratch, true, x_);
+    repetition.attention.attend(attention_, scratch, false, hidden_);
+    for_rows(frame_.queue, hidden_, x_, [&](Tile<const T> y, Tile<T> x) { add<T>(y, x, factor); });
 }
 
 template <class T>
@@ -109,8 +114,12 @@ void Level<T>::fill_hidden(Repetition<T>& repetition, Scratch<T>& scratch) {
     repetition.mix.exchange(mix_rows_, hidden_);
 }
 
+/// Adds the feed-forward part of repetition j, unless training drops it.
 template <class T>
-void Level<T>::feed_forward(Repetition<T>& repetition, Scratch<T>& scratch) {
+void Level<T>::feed_forward(size_t j, Scratch<T>& scratch) {
+    Repetition<T>& repetition = repetitions_[j];
+    const double factor = path(j, false);
+    if (factor == 0) return;
     const int64_t n = config_.n_channel();
     fill_hidden(repetition, scratch);
     mix_rows_.tiles.run(frame_.queue, [&](const Work& w, int thread) {
@@ -118,7 +127,10 @@ void Level<T>::feed_forward(Repetition<T>& repetition, Scratch<T>& scratch) {
         repetition.mix.convolve(mix_rows_, scratch, w, thread, y);
         kernels::activate<T>(frame_.queue, activation_, y, y);
         const Tile<T> x = x_.tile(w.row, w.first, w.count);
-        kernels::linear<T>(frame_.queue, repetition.mlp_out, y, x, x);
+        if (factor == 1) return kernels::linear<T>(frame_.queue, repetition.mlp_out, y, x, x);
+        const Tile<T> branch = scratch.tile(thread, branch_slot, n, w.count);
+        kernels::linear<T>(frame_.queue, repetition.mlp_out, y, {}, branch);
+        add<T>(branch, x, factor);
     });
 }
 

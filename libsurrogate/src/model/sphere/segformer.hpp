@@ -54,13 +54,18 @@ private:
     friend class LevelGradient;
     static std::string prefix(size_t index) { return "blocks." + std::to_string(index) + "."; }
 
-    void attend(Repetition<T>& repetition, Scratch<T>& scratch);
+    /// Returns the factor of a branch of repetition j in training, 0 if it is dropped.
+    double path(size_t j, bool is_attention) const {
+        return frame_.dropout->branch(path_site(config_, static_cast<int64_t>(j), is_attention));
+    }
+
+    void attend(size_t j, Scratch<T>& scratch);
 
     /// Collective: what the mixing convolution reads.
     void fill_hidden(Repetition<T>& repetition, Scratch<T>& scratch);
-    void feed_forward(Repetition<T>& repetition, Scratch<T>& scratch);
+    void feed_forward(size_t j, Scratch<T>& scratch);
 
-    static constexpr int norm_slot = 0;
+    static constexpr int norm_slot = 0, branch_slot = AttentionLayer<T>::heads_slot;
 
     const Frame& frame_;
     const SegformerLevel& config_;

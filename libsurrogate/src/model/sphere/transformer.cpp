@@ -95,10 +95,9 @@ void TransformerProgram<T>::connect() {
 template <class T>
 bool TransformerProgram<T>::run() {
     encode();
-    size_t border = 0;
-    for (Block& block : blocks_) {
-        if (!borders_.empty()) copy_rows(this->frame_.queue, x_, borders_[border++]);
-        if (!attend(block) || !feed_forward(block)) return false;
+    for (size_t i = 0; i < blocks_.size(); ++i) {
+        if (!borders_.empty()) copy_rows(this->frame_.queue, x_, borders_[i]);
+        if (!attend(blocks_[i]) || !feed_forward(static_cast<int64_t>(i))) return false;
     }
     decode();
     return true;
@@ -123,7 +122,7 @@ void TransformerProgram<T>::make_blocks(const Weights<T>& weights) {
         };
         std::vector<kernels::Linear<T>> mlp;
         if (config_.use_mlp) {
-            const std::string second = config_.has_dropout ? "mlp.fwd.3" : "mlp.fwd.2";
+            const std::string second = config_.has_dropout() ? "mlp.fwd.3" : "mlp.fwd.2";
             mlp.push_back(weights.linear(name + "mlp.fwd.0.weight", name + "mlp.fwd.0.bias", n,
                                          config_.n_hidden));
             mlp.push_back(weights.linear(name + second + ".weight", "", config_.n_hidden, n));
@@ -184,6 +183,8 @@ void TransformerProgram<T>::encode() {
         const Tile<T> x = x_.tile(w.row, w.first, w.count);
         encoder_.convolve(encoder_rows_, this->scratch_, w, thread, x);
         embedding_->add(w, x);
+        if (this->dropout_.drops(config_.drop_rate))
+            this->dropout_.apply(encoder_site(config_), rows_of(config_, w), x);
     });
 }
 
@@ -206,21 +207,28 @@ void TransformerProgram<T>::add_attention(Block& block) {
     block.attention.attend(attention_, this->scratch_, true, x_);
 }
 
+/// The MLP of block i. Training may drop values, and the branch as a whole.
 template <class T>
-bool TransformerProgram<T>::feed_forward(Block& block) {
+bool TransformerProgram<T>::feed_forward(int64_t i) {
+    Block& block = blocks_[static_cast<size_t>(i)];
+    const kernels::ResidualMlp<T> mlp{block.mlp, config_.activation, false, false};
+    const bool drops = this->dropout_.drops(config_.drop_rate);
+    const double factor = this->dropout_.branch(path_site(config_, i));
+    if (factor == 0) return true;
     if (!block.norm1.measure(x_)) return false;
     tiles_.run(this->frame_.queue, [&](const Work& w, int thread) {
         const Tile<T> y = normalised(block.norm1, w, thread);
         const Tile<T> x = x_.tile(w.row, w.first, w.count);
-        if (config_.use_mlp) {
-            kernels::residual_mlp<T>(
-                this->frame_.queue, {block.mlp, config_.activation, false, false}, y,
-                this->scratch_.tile(thread, hidden_slot, 2 * config_.n_hidden, w.count), true, x);
-            return;
-        }
-        for (int64_t c = 0; c < x.shape[0]; ++c) {
-            for (int64_t i = 0; i < w.count; ++i) x(c, i) += y(c, i);
-        }
+        if (!config_.use_mlp) return add<T>(y, x, factor);
+        const Tile<T> hidden =
+            this->scratch_.tile(thread, hidden_slot, 2 * config_.n_hidden, w.count);
+        if (!drops && factor == 1)
+            return kernels::residual_mlp<T>(this->frame_.queue, mlp, y, hidden, true, x);
+        const Tile<T> branch = this->scratch_.tile(thread, AttentionLayer<T>::heads_slot,
+                                                   config_.n_channel(), w.count);
+        dropout_mlp(this->frame_, config_, mlp, i)
+            .forward(DropoutRows::shared(), y, hidden, branch);
+        add<T>(branch, x, factor);
     });
     return true;
 }

@@ -4,6 +4,7 @@
 #include <deque>
 #include <optional>
 
+#include "libsurrogate/src/layers/dropout_mlp.hpp"
 #include "libsurrogate/src/model/family/program.hpp"
 #include "libsurrogate/src/model/sphere/attention.hpp"
 #include "libsurrogate/src/model/sphere/convolution.hpp"
@@ -32,6 +33,19 @@ private:
     Derived<T> stored_;
     Buffer<T> computed_;
 };
+
+/// Returns the MLP of block i with its dropout, which drops channels of the whole grid.
+template <class T>
+DropoutMlp<T> dropout_mlp(const Frame& frame, const Transformer& config,
+                          const kernels::ResidualMlp<T>& mlp, int64_t i) {
+    return {frame.queue, mlp, *frame.dropout, mlp_site(config, i, false),
+            mlp_site(config, i, true)};
+}
+
+/// Returns the rows of some columns of the internal grid: its points, row by row.
+inline DropoutRows rows_of(const Transformer& config, const Work& work) {
+    return DropoutRows::from(work.row * config.inner.n_lon + work.first);
+}
 
 template <class T>
 class TransformerGradient;
@@ -72,7 +86,7 @@ private:
     void encode();
     bool attend(Block& block);
     void add_attention(Block& block);
-    bool feed_forward(Block& block);
+    bool feed_forward(int64_t i);
     void decode();
 
     static constexpr int norm_slot = 0, hidden_slot = 3;

@@ -7,7 +7,7 @@
 #include "kernels/base/buffer.hpp"
 
 /// Labeled pairs of points in the layout of the pair loss: grouped by their first point.
-namespace surrogate::kernels::hept {
+namespace surrogate::kernels::losses {
 
 /// Pairs (u, v) grouped by u, the negative ones of a point before its positive ones:
 ///   negative of u: point[offset[u] .. positive[u]), positive: point[positive[u] .. offset[u + 1])
@@ -67,4 +67,4 @@ template <class T>
 void pair_weights(std::span<const int64_t> counts, std::span<const int32_t> label,
                   std::span<T> weight);
 
-}  // namespace surrogate::kernels::hept
+}  // namespace surrogate::kernels::losses

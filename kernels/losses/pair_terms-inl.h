@@ -2,21 +2,21 @@
 // Similarities of a point with lane_count others. This file is compiled once per SIMD instruction
 // set. While rows are read, lanes run along channels; then sums of rows are joined, and lanes run
 // along pairs.
-#if defined(SURROGATE_HEPT_PAIR_TERMS_INL_H_) == defined(HWY_TARGET_TOGGLE)
-#ifdef SURROGATE_HEPT_PAIR_TERMS_INL_H_
-#undef SURROGATE_HEPT_PAIR_TERMS_INL_H_
+#if defined(SURROGATE_LOSSES_PAIR_TERMS_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef SURROGATE_LOSSES_PAIR_TERMS_INL_H_
+#undef SURROGATE_LOSSES_PAIR_TERMS_INL_H_
 #else
-#define SURROGATE_HEPT_PAIR_TERMS_INL_H_
+#define SURROGATE_LOSSES_PAIR_TERMS_INL_H_
 #endif
 
 #include <hwy/cache_control.h>
 
 #include "kernels/base/join_lanes-inl.h"
 #include "kernels/base/point_sum-inl.h"
-#include "kernels/hept/pair_loss.hpp"
+#include "kernels/losses/pair_loss.hpp"
 
 HWY_BEFORE_NAMESPACE();
-namespace surrogate::kernels::hept::HWY_NAMESPACE {
+namespace surrogate::kernels::losses::HWY_NAMESPACE {
 namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
@@ -202,7 +202,7 @@ HWY_INLINE void add_gradient(const Terms& terms, int64_t u, const Group& group, 
 }
 
 }  // namespace
-}  // namespace surrogate::kernels::hept::HWY_NAMESPACE
+}  // namespace surrogate::kernels::losses::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #endif  // toggle

@@ -3,7 +3,7 @@
 
 #include "kernels/base/queue.hpp"
 #include "kernels/base/view.hpp"
-#include "kernels/hept/pair_rows.hpp"
+#include "kernels/losses/pair_rows.hpp"
 
 /// InfoNCE over pairs of points, in steps between which ranks may exchange data of their points.
 /// With t_uv the similarity of a pair divided by tau, and any shift m:
@@ -14,13 +14,13 @@
 ///   loss = sum over positive pairs of w_u l_uv,  w from pair_weights()
 ///
 /// This is the mean over particles of the mean over their positive pairs. m cancels; it keeps x in
-/// range. Source: van den Oord et al., arXiv:1807.03748; the specification of the family, section
-/// 7; losses.md explains the design choices.
+/// range. Source: van den Oord et al., arXiv:1807.03748; the specification of HEPT, section 7;
+/// losses.md explains the design choices.
 ///
 /// The order of calls is: similarity_bound() or largest_similarity() and the maximum over ranks;
 /// pair_sums(); the sum of losses over points and ranks; the PairSums of points that other ranks
 /// own, if they are in pairs; pair_gradient().
-namespace surrogate::kernels::hept {
+namespace surrogate::kernels::losses {
 
 /// Similarity of two embeddings at distance r, or with the angle a between them:
 ///   l2_rbf      exp(-r / (2 sigma^2)): the distance itself, not its square
@@ -145,4 +145,4 @@ void pair_gradient(VectorLevel level, const Similarity& similarity, Embedding<co
                    const PairSums<const float>& sums, Embedding<float> de);
 }  // namespace simd
 
-}  // namespace surrogate::kernels::hept
+}  // namespace surrogate::kernels::losses

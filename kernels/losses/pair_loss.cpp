@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "kernels/hept/pair_loss.hpp"
+#include "kernels/losses/pair_loss.hpp"
 
 #include <algorithm>
 #include <array>
@@ -8,7 +8,7 @@
 
 #include "kernels/base/dispatch.hpp"
 
-namespace surrogate::kernels::hept {
+namespace surrogate::kernels::losses {
 namespace {
 
 /// Number of slices of rows with nearly equal numbers of pairs, which are distributed over threads.
@@ -122,4 +122,4 @@ double sum_in_order(const double* loss, int64_t n_row) {
 SURROGATE_PAIR_LOSS(float);
 SURROGATE_PAIR_LOSS(double);
 
-}  // namespace surrogate::kernels::hept
+}  // namespace surrogate::kernels::losses

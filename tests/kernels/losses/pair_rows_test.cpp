@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "kernels/base/error.hpp"
-#include "tests/kernels/hept/pair_problem.hpp"
+#include "tests/kernels/losses/pair_problem.hpp"
 
-namespace surrogate::kernels::hept::test {
+namespace surrogate::kernels::losses::test {
 namespace {
 
 std::vector<int32_t> row(const PairRows& rows, int64_t u) {
@@ -105,4 +105,4 @@ TEST(PairWeights, AreMeansOverPairsOfAParticleThenOverParticles) {
 }
 
 }  // namespace
-}  // namespace surrogate::kernels::hept::test
+}  // namespace surrogate::kernels::losses::test

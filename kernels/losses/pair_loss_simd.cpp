@@ -2,16 +2,16 @@
 #include "kernels/base/simd_targets.hpp"
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/hept/pair_loss_simd.cpp"
+#define HWY_TARGET_INCLUDE "kernels/losses/pair_loss_simd.cpp"
 #include <hwy/foreach_target.h>
 
 #include <algorithm>
 #include <limits>
 
-#include "kernels/hept/pair_terms-inl.h"
+#include "kernels/losses/pair_terms-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace surrogate::kernels::hept::HWY_NAMESPACE {
+namespace surrogate::kernels::losses::HWY_NAMESPACE {
 namespace {
 
 template <Likeness likeness, bool is_narrow>
@@ -171,11 +171,11 @@ void gradient_of(const Similarity& similarity, Embedding<const float> e, const P
 }
 
 }  // namespace
-}  // namespace surrogate::kernels::hept::HWY_NAMESPACE
+}  // namespace surrogate::kernels::losses::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace surrogate::kernels::hept::simd {
+namespace surrogate::kernels::losses::simd {
 
 float largest_similarity(VectorLevel level, const Similarity& similarity, Embedding<const float> e,
                          const PairRows& pairs, RowRange range) {
@@ -194,5 +194,5 @@ void pair_gradient(VectorLevel level, const Similarity& similarity, Embedding<co
     SURROGATE_AT_LEVEL(level, gradient_of)(similarity, e, pairs, range, side, m, sums, de);
 }
 
-}  // namespace surrogate::kernels::hept::simd
+}  // namespace surrogate::kernels::losses::simd
 #endif

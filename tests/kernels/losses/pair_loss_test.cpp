@@ -9,10 +9,10 @@
 #include "tests/kernels/base/reference_queue.hpp"
 #include "tests/kernels/base/slope.hpp"
 #include "tests/kernels/base/tile_box.hpp"
-#include "tests/kernels/hept/pair_problem.hpp"
+#include "tests/kernels/losses/pair_problem.hpp"
 #include "tests/support/golden_file.hpp"
 
-namespace surrogate::kernels::hept::test {
+namespace surrogate::kernels::losses::test {
 namespace {
 
 using kernels::test::OnTarget;
@@ -292,4 +292,4 @@ TEST(PairLoss, RefusesWhatDoesNotFit) {
 }
 
 }  // namespace
-}  // namespace surrogate::kernels::hept::test
+}  // namespace surrogate::kernels::losses::test

@@ -2,9 +2,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "kernels/hept/pair_loss.hpp"
+#include "kernels/losses/pair_loss.hpp"
 
-namespace surrogate::kernels::hept {
+namespace surrogate::kernels::losses {
 namespace {
 
 constexpr int64_t rows_per_item = 256;
@@ -65,4 +65,4 @@ void normalize_backward(const Queue& queue, Embedding<const T> e, Embedding<cons
 SURROGATE_PAIR_UNIT(float);
 SURROGATE_PAIR_UNIT(double);
 
-}  // namespace surrogate::kernels::hept
+}  // namespace surrogate::kernels::losses

@@ -3,9 +3,9 @@
 #include <cmath>
 #include <limits>
 
-#include "kernels/hept/pair_loss.hpp"
+#include "kernels/losses/pair_loss.hpp"
 
-namespace surrogate::kernels::hept::ref {
+namespace surrogate::kernels::losses::ref {
 namespace {
 
 /// Computes t of a pair, and `slope` with dt / de_u = slope (e_u - e_v), or slope e_v for the
@@ -121,4 +121,4 @@ void pair_gradient(const Similarity& similarity, Embedding<const T> e, const Pai
 SURROGATE_PAIR_LOSS_REF(float);
 SURROGATE_PAIR_LOSS_REF(double);
 
-}  // namespace surrogate::kernels::hept::ref
+}  // namespace surrogate::kernels::losses::ref

@@ -7,10 +7,10 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/hept/pair_loss.hpp"
+#include "kernels/losses/pair_loss.hpp"
 #include "tests/kernels/base/target.hpp"
 
-namespace surrogate::kernels::hept::test {
+namespace surrogate::kernels::losses::test {
 
 using kernels::test::generator;
 
@@ -236,4 +236,4 @@ inline void expect_near(const std::vector<double>& got, const std::vector<double
     }
 }
 
-}  // namespace surrogate::kernels::hept::test
+}  // namespace surrogate::kernels::losses::test

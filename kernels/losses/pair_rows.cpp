@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "kernels/hept/pair_rows.hpp"
+#include "kernels/losses/pair_rows.hpp"
 
 #include <algorithm>
 #include <string>
@@ -7,7 +7,7 @@
 
 #include "kernels/base/error.hpp"
 
-namespace surrogate::kernels::hept {
+namespace surrogate::kernels::losses {
 namespace {
 
 void check_points(const char* what, std::span<const int32_t> points, int64_t end) {
@@ -141,4 +141,4 @@ void pair_weights(std::span<const int64_t> counts, std::span<const int32_t> labe
 template void pair_weights(std::span<const int64_t>, std::span<const int32_t>, std::span<float>);
 template void pair_weights(std::span<const int64_t>, std::span<const int32_t>, std::span<double>);
 
-}  // namespace surrogate::kernels::hept
+}  // namespace surrogate::kernels::losses
