@@ -237,7 +237,8 @@ inline void expect_samples_add_up(const MakeRun& make) {
         ASSERT_TRUE(run->backward());
     }
     ASSERT_TRUE(run->reduce());
-    for (size_t i = 0; i < once.size(); ++i) EXPECT_EQ(run->total()[i], 2 * once[i]) << i;
+    const std::vector<double> twice = run->total();
+    for (size_t i = 0; i < once.size(); ++i) EXPECT_EQ(twice[i], 2 * once[i]) << i;
 }
 
 inline void expect_bad_ranks_poison(const MakeRun& make) {

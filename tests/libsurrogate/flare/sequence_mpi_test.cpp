@@ -243,10 +243,14 @@ TEST_F(SequenceOnRanks, IsLearntWhereEachTokenHasARow) {
         return list;
     };
     const Context self;
-    const std::vector<double> alone = losses(self, own_rows("contiguous", 12, MPI_COMM_SELF));
-    EXPECT_LT(alone.back(), 0.5 * alone.front());
-    EXPECT_EQ(losses(context, own_rows("scattered", 12, world)), alone);
-    EXPECT_EQ(losses(context, own_rows("uneven", 12, world)), alone);
+    for (const double rate : {0.0, 0.1}) {
+        for (const char* key : {"emb_drop", "proj_drop", "cls_drop"})
+            parts.card["network"][key] = rate;
+        const std::vector<double> alone = losses(self, own_rows("contiguous", 12, MPI_COMM_SELF));
+        EXPECT_LT(alone.back(), 0.5 * alone.front()) << rate;
+        EXPECT_EQ(losses(context, own_rows("scattered", 12, world)), alone) << rate;
+        EXPECT_EQ(losses(context, own_rows("uneven", 12, world)), alone) << rate;
+    }
 }
 
 /// A sequence with one row of three outputs.
@@ -333,7 +337,7 @@ TEST_F(SequenceOnRanks, IsRefusedWithWhatWouldHelp) {
         {"lra_mean_sin", {{"backend", "transformer"}}, SURROGATE_BAD_FILE, "backend must be flare"},
         {"lra_mean_sin", {{"pool", "sum"}}, SURROGATE_BAD_FILE, "known: none, mean, max, cls"},
         {"lra_mean_sin", {{"pos_embed", "alibi"}}, SURROGATE_BAD_FILE, "known: sin, abs, rope"},
-        {"lra_mean_sin", {{"attn_drop", 1}}, SURROGATE_BAD_FILE, "attn_drop must be in 0 .. 1"},
+        {"lra_mean_sin", {{"attn_drop", 1}}, SURROGATE_BAD_FILE, "attn_drop must be a probability"},
         {"lra_mean_sin", {{"vocab_size", nullptr}}, SURROGATE_BAD_FILE, "vocab_size is missing"},
         {"lra_mean_sin", {{"num_labels", nullptr}}, SURROGATE_BAD_FILE, "num_labels is missing"},
         {"lra_mean_sin", {{"num_head", 2}}, SURROGATE_BAD_FILE, "did you mean 'num_heads'?"},
