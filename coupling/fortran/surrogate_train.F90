@@ -29,6 +29,7 @@ module surrogate_train
     end type
 
     integer(c_int), parameter, public :: surrogate_weights = 0, surrogate_ema = 1, surrogate_best = 2
+    integer(c_int), parameter, public :: surrogate_ignored_label = -100
 
     interface
         function c_training_create(training) bind(c, name="surrogate_trainer_options_create") result(found)

@@ -15,6 +15,7 @@
 #include <vtkPoints.h>
 #include <vtkPolyData.h>
 #include <vtkStructuredGrid.h>
+#include <vtkTypeInt32Array.h>
 #include <vtkUnstructuredGrid.h>
 #include <vtkXMLImageDataWriter.h>
 #include <vtkXMLPUnstructuredGridReader.h>
@@ -23,7 +24,9 @@
 #include <vtkXMLUnstructuredGridWriter.h>
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
+#include <type_traits>
 
 #include "coupling/mesh/cut.hpp"
 #include "coupling/mesh/mesh_cells.hpp"
@@ -54,8 +57,11 @@ vtkSmartPointer<vtkDataArray> make_array(const ArrayInfo& info, const std::vecto
     auto array = vtkSmartPointer<Array>::New();
     array->SetName(info.name.c_str());
     array->SetNumberOfTuples(static_cast<vtkIdType>(values.size()));
-    std::transform(values.begin(), values.end(), array->GetPointer(0),
-                   [](double value) { return static_cast<typename Array::ValueType>(value); });
+    using Value = typename Array::ValueType;
+    std::transform(values.begin(), values.end(), array->GetPointer(0), [](double value) {
+        if (std::is_integral_v<Value> && std::isnan(value)) return Value(-1);
+        return static_cast<Value>(value);
+    });
     if (!info.unit.empty())
         array->GetInformation()->Set(vtkDataArray::UNITS_LABEL(), info.unit.c_str());
     return array;
@@ -235,6 +241,7 @@ void MeshFile::add(int location, const ArrayInfo& info, const std::vector<double
         attributes->AddArray(kept);
     }
     attributes->AddArray(info.type == "Float32" ? make_array<vtkFloatArray>(info, values)
+                         : info.type == "Int32" ? make_array<vtkTypeInt32Array>(info, values)
                                                 : make_array<vtkDoubleArray>(info, values));
 }
 

@@ -79,8 +79,8 @@ public:
     const std::vector<int64_t>& file_rows(int location) const;
     bool rows_are_relative() const { return rows_are_relative_; }
 
-    /// Adds an array, written as float or double. An existing array of the same name is renamed to
-    /// "<name>_input".
+    /// Adds an array of type "Float32", "Float64" or "Int32", in which NaN becomes -1. An existing
+    /// array of the same name is renamed to "<name>_input".
     void add(int location, const ArrayInfo& info, const std::vector<double>& values);
 
     /// Writes the part; nothing if it has no points.

@@ -64,9 +64,11 @@ const char* const evaluate_footer =
     "areas.\n"
     "L1 and relative L2 are means over the samples, L2 is the root of the mean square, the maximum "
     "is\n"
-    "over all points. The worst sample has the largest relative L2 error. With --labels the\n"
-    "predicted class is the output with the largest value; a single output is the logit of label\n"
-    "1 against label 0.\n"
+    "over all points. The worst sample has the largest relative L2 error.\n"
+    "Scores of classes are of the weighted fractions of points, averaged over the samples. "
+    "Average\n"
+    "precision and ROC AUC are of one class against all others in each sample, averaged over the\n"
+    "samples in which they are defined. Rank 0 holds one sample for them.\n"
     "Exit status: 0 evaluated; 1 a value is not finite; 2 bad usage, file or data, or an output "
     "exists.\n"
     "Example: mpirun -n 4 surrogate evaluate model.safetensors --data test.h5 --csv errors.csv\n"
@@ -171,6 +173,8 @@ void add_predict(CLI::App& app, Arguments& arguments) {
                      "Compression of the arrays written (default: zlib; meshio reads none and "
                      "zlib, lz4 is faster)")
         ->type_name("none|zlib|lz4");
+    verb->add_flag("--logits", predict.logits,
+                   "Of a classifier: write the logits, too, as NAME_logit");
     verb->add_flag("--ignore-units", predict.ignore_units, "Accept arrays with a different unit");
     auto* overwrite =
         verb->add_flag("--overwrite", predict.overwrite, "Replace an output that exists");
@@ -197,23 +201,41 @@ void add_evaluate(CLI::App& app, Arguments& arguments) {
                      "have the names of the fields)")
         ->type_name("FIELD=VARIABLE")
         ->allow_extra_args(false);
-    verb->add_option("--labels", evaluate.labels,
-                     "The integer variable with the class of each point: the outputs are classes")
-        ->type_name("VARIABLE");
+    auto* labels =
+        verb->add_option("--labels", evaluate.labels,
+                         "Of a classifier: the integer variable with the class of each point")
+            ->type_name("VARIABLE");
+    verb->add_option("--top-k", evaluate.top_k,
+                     "Of a classifier: accuracy among the N most probable classes, may be repeated "
+                     "(default: 1, and 5 of more than 5 classes)")
+        ->type_name("N")
+        ->allow_extra_args(false);
+    verb->add_option(
+            "--particles", evaluate.particles,
+            "Of an embedding: the integer variable with the particle of each hit, -100 for "
+            "none; scores of the 19 nearest hits")
+        ->type_name("VARIABLE")
+        ->excludes(labels);
     verb->add_option("--lead", evaluate.lead,
                      "Seconds between input and target of a series (default: its time step)")
         ->type_name("N");
-    verb->add_option("--csv", evaluate.csv,
-                     "Write the errors of every sample and output, or the confusion matrix")
+    verb->add_option(
+            "--csv", evaluate.csv,
+            "Write the errors of every sample and output, the confusion matrix, or the scores "
+            "of every sample")
         ->type_name("FILE");
     verb->add_option("--json", evaluate.json,
                      "Write all numbers, on the sphere also the errors by latitude")
         ->type_name("FILE");
-    verb->add_option("--plot", evaluate.plot,
-                     "Plot target, prediction and difference of the worst sample (PNG)")
+    verb->add_option(
+            "--plot", evaluate.plot,
+            "Plot target, prediction and difference of the worst sample (PNG), of a classifier "
+            "label, class and probability of the label")
         ->type_name("FILE");
-    verb->add_option("--worst", evaluate.worst,
-                     "Write the worst sample for ParaView (.pvd): prediction, target and error")
+    verb->add_option(
+            "--worst", evaluate.worst,
+            "Write the worst sample for ParaView (.pvd): prediction, target and error, of a "
+            "classifier class, label and probabilities")
         ->type_name("FILE");
     verb->add_flag("--overwrite", evaluate.overwrite, "Replace outputs that exist");
     add_run_options(verb, arguments);

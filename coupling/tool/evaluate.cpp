@@ -1,16 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "coupling/tool/evaluate.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "coupling/job/classes.hpp"
 #include "coupling/job/output.hpp"
 #include "coupling/job/output_files.hpp"
 #include "coupling/job/report_values.hpp"
 #include "coupling/job/text.hpp"
+#include "coupling/tool/evaluate_classes.hpp"
 #include "coupling/tool/evaluate_figures.hpp"
+#include "coupling/tool/evaluate_particles.hpp"
+#include "coupling/tool/evaluate_report.hpp"
 #include "coupling/training/dataset_trial.hpp"
 #include "coupling/training/evaluation.hpp"
 #include "coupling/training/weights.hpp"
@@ -35,7 +41,7 @@ TrainConfig config_of(const EvaluateArguments& arguments) {
     config.model.file = arguments.model;
     config.data.train = arguments.data;
     for (const auto& [field, variable] : arguments.maps) config.data.names[field] = variable;
-    config.data.labels = arguments.labels;
+    config.data.labels = arguments.labels.empty() ? arguments.particles : arguments.labels;
     if (!arguments.lead.empty()) config.data.lead_s = positive_number(arguments.lead);
     return config;
 }
@@ -56,17 +62,11 @@ void check_arguments(const Job& job, const EvaluateArguments& arguments) {
     add("--plot", arguments.plot, false);
     add("--worst", arguments.worst, false);
     if (!arguments.worst.empty()) require_series(arguments.worst);
-    if (!arguments.labels.empty() && !(arguments.plot.empty() && arguments.worst.empty()))
-        fail("--plot and --worst show errors of fields, expected neither with --labels");
+    if (!arguments.particles.empty() && !(arguments.plot.empty() && arguments.worst.empty()))
+        fail("--plot and --worst show fields or classes, expected neither with --particles");
+    if (!arguments.top_k.empty() && arguments.labels.empty())
+        fail("--top-k is for classifiers, expected --labels with it");
     check_outputs(job, inputs, outputs);
-}
-
-/// Returns a sample as text: "sample 3 of 'fields.h5'", with the state of a series.
-std::string sample_text(const TrainData& data, const Pair& pair) {
-    const dataset::ReadFile& file = data.file(pair.file);
-    std::string text = "sample " + std::to_string(pair.input.sample);
-    if (file.form().is_series) text += ", state " + std::to_string(pair.target.time);
-    return text + " of '" + file.path() + "'";
 }
 
 std::string with_unit(const Channel& channel) {
@@ -86,16 +86,6 @@ std::string error_table(const ModelChannels& channels, const std::vector<OutputE
     return table(rows);
 }
 
-/// Returns the inputs that are outside of the ranges on the card, one per line; "" if none is.
-std::string outside_text(const std::vector<OutsideCount>& counts) {
-    std::string text;
-    for (const OutsideCount& count : counts)
-        if (count.n_outside > 0)
-            text += "  " + one_line(count.name, 60) + ": " + number(100 * count.fraction()) +
-                    " % of the values\n";
-    return text.empty() ? "" : "inputs outside the range of the training data:\n" + text;
-}
-
 /// Returns one row for each sample and output.
 std::string csv_of(const TrainData& data, const ModelChannels& channels,
                    const std::vector<SampleErrors>& samples) {
@@ -104,9 +94,7 @@ std::string csv_of(const TrainData& data, const ModelChannels& channels,
         const Pair& pair = data.training()[sample.pair];
         for (size_t o = 0; o < sample.outputs.size(); ++o) {
             const OutputErrors& errors = sample.outputs[o];
-            text += csv_text(data.file(pair.file).path()) + "," +
-                    std::to_string(pair.target.sample) + "," + std::to_string(pair.target.time) +
-                    "," + csv_text(channels.outputs[o].name) + "," +
+            text += sample_cells(data, pair) + "," + csv_text(channels.outputs[o].name) + "," +
                     csv_text(channels.outputs[o].unit) + "," + csv_number(errors.l1) + "," +
                     csv_number(errors.l2) + "," + csv_number(errors.relative_l2) + "," +
                     csv_number(errors.max) + "\n";
@@ -122,12 +110,6 @@ json json_of(const OutputErrors& errors) {
             {"max", json_number(errors.max)}};
 }
 
-json json_of(const TrainData& data, const Pair& pair) {
-    return {{"file", data.file(pair.file).path()},
-            {"sample", pair.target.sample},
-            {"state", pair.target.time}};
-}
-
 json latitudes_of(const std::vector<LatitudeErrors>& rows) {
     json found = {{"latitude", json::array()}, {"l1", json::array()}, {"l2", json::array()}};
     for (const LatitudeErrors& row : rows) {
@@ -136,14 +118,6 @@ json latitudes_of(const std::vector<LatitudeErrors>& rows) {
         found["l2"].push_back(json_number(row.l2));
     }
     return found;
-}
-
-json json_of(const std::vector<OutsideCount>& counts) {
-    json inputs = json::array();
-    for (const OutsideCount& count : counts)
-        inputs.push_back(
-            {{"name", count.name}, {"values", count.n_value}, {"outside_range", count.n_outside}});
-    return inputs;
 }
 
 std::string report_of(const EvaluateArguments& arguments, const TrainData& data,
@@ -159,23 +133,17 @@ std::string report_of(const EvaluateArguments& arguments, const TrainData& data,
         outputs.push_back(output);
     }
     for (const SampleErrors& sample : evaluation.samples()) {
-        json entry = json_of(data, data.training()[sample.pair]);
+        json entry = sample_json(data, data.training()[sample.pair]);
         entry["outputs"] = json::array();
         for (const OutputErrors& errors : sample.outputs)
             entry["outputs"].push_back(json_of(errors));
         samples.push_back(entry);
     }
     const size_t worst = evaluation.worst_sample();
-    json worst_entry = json_of(data, data.training()[worst]);
+    json worst_entry = sample_json(data, data.training()[worst]);
     worst_entry["relative_l2"] = json_number(evaluation.samples()[worst].worst());
-    const json report = {{"program", std::string("surrogate evaluate ") + surrogate_version()},
-                         {"model", arguments.model},
-                         {"data", arguments.data},
-                         {"outputs", outputs},
-                         {"inputs", json_of(evaluation.outside())},
-                         {"worst", worst_entry},
-                         {"samples", samples}};
-    return report.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
+    return report_text(arguments, evaluation.outside(),
+                       {{"outputs", outputs}, {"worst", worst_entry}, {"samples", samples}});
 }
 
 /// Returns the output with the largest relative L2 error in a sample.
@@ -192,10 +160,39 @@ void print_summary(const TrainData& data, const ModelChannels& channels,
     const size_t worst = evaluation.worst_sample();
     std::string text = grouped(n_sample) + (n_sample == 1 ? " sample\n" : " samples\n") +
                        error_table(channels, evaluation.total());
+    const Pair& pair = data.training()[worst];
     if (const double error = evaluation.samples()[worst].worst(); !std::isnan(error))
-        text += "worst sample: " + sample_text(data, data.training()[worst]) + ", relative L2 " +
+        text += "worst sample: " + sample_text(data, pair.file, pair.target) + ", relative L2 " +
                 number(error) + "\n";
     print(text + outside_text(evaluation.outside()));
+}
+
+/// Returns prediction, target and error of an output.
+std::vector<ShownField> fields_of(const GatheredSample& values, const ModelChannels& channels,
+                                  size_t output) {
+    const Channel& channel = channels.outputs[output];
+    const auto& prediction = values.predictions[output];
+    const auto& target = values.targets[output];
+    std::vector<double> error(target.size());
+    std::transform(prediction.begin(), prediction.end(), target.begin(), error.begin(),
+                   std::minus<>());
+    return {{channel.name, channel.unit, prediction},
+            {channel.name + ".target", channel.unit, target},
+            {channel.name + ".error", channel.unit, std::move(error)}};
+}
+
+void plot_output(const std::string& path, const ShownSample& sample, const GatheredSample& values,
+                 const ModelChannels& channels, size_t output, const std::string& heading) {
+    std::vector<ShownField> fields = fields_of(values, channels, output);
+    for (ShownField& field : fields) field.name = channels.outputs[output].name;
+    const std::vector<double>& target = fields[1].values;
+    const auto [low, high] = std::minmax_element(target.begin(), target.end());
+    double largest = 0;
+    for (const double e : fields[2].values) largest = std::max(largest, std::abs(e));
+    write_figure(path, sample, heading,
+                 {{"target", fields[1], *low, *high},
+                  {"prediction", fields[0], *low, *high},
+                  {"prediction - target", fields[2], -largest, largest, true}});
 }
 
 /// Writes the reports and the worst sample. Collective.
@@ -213,99 +210,20 @@ void write_outputs(const Job& job, const EvaluateArguments& arguments, const Tra
     const GatheredSample values = evaluation.gather(worst);
     job.agree([&] {
         if (!job.is_root()) return;
-        const Pair& pair = data.training()[worst];
         const SampleErrors& errors = evaluation.samples()[worst];
-        const ShownSample sample{data,
-                                 channels,
-                                 pair,
-                                 values,
-                                 worst_output(errors),
-                                 "worst of " + std::to_string(evaluation.samples().size()) +
-                                     " samples: sample " + std::to_string(pair.input.sample) +
-                                     ", relative L2 error " + number(errors.worst())};
-        if (!arguments.plot.empty()) write_figure(arguments.plot, sample);
-        if (!arguments.worst.empty()) write_sample(arguments.worst, sample);
+        const ShownSample sample{data, data.training()[worst], values.points};
+        if (!arguments.plot.empty())
+            plot_output(arguments.plot, sample, values, channels, worst_output(errors),
+                        "worst of " + std::to_string(evaluation.samples().size()) +
+                            " samples: sample " + std::to_string(sample.pair.input.sample) +
+                            ", relative L2 error " + number(errors.worst()));
+        if (arguments.worst.empty()) return;
+        std::vector<ShownField> fields;
+        for (size_t o = 0; o < channels.outputs.size(); ++o)
+            for (ShownField& field : fields_of(values, channels, o))
+                fields.push_back(std::move(field));
+        write_sample(arguments.worst, sample, fields);
     });
-}
-
-// ---- classes ----
-
-std::string class_table(const ClassEvaluation& evaluation) {
-    std::vector<std::vector<std::string>> rows = {
-        {"class", "points", "precision", "recall", "F1", "IoU"}};
-    const auto shown = [](double value) { return std::isnan(value) ? "-" : number(value); };
-    for (size_t label = 0; label < evaluation.n_class(); ++label) {
-        int64_t n = 0;
-        for (size_t c = 0; c < evaluation.n_class(); ++c) n += evaluation.count(label, c);
-        const ClassScores scores = scores_of(evaluation, label);
-        rows.push_back({one_line(evaluation.name(label), 60), grouped(n), shown(scores.precision),
-                        shown(scores.recall), shown(scores.f1), shown(scores.iou)});
-    }
-    return table(rows);
-}
-
-/// Returns the confusion matrix: a row for each label, a column for each predicted class.
-std::string confusion_table(const ClassEvaluation& evaluation) {
-    std::vector<std::vector<std::string>> rows = {{"label / predicted"}};
-    for (size_t c = 0; c < evaluation.n_class(); ++c)
-        rows[0].push_back(one_line(evaluation.name(c), 40));
-    for (size_t label = 0; label < evaluation.n_class(); ++label) {
-        rows.push_back({one_line(evaluation.name(label), 40)});
-        for (size_t c = 0; c < evaluation.n_class(); ++c)
-            rows.back().push_back(grouped(evaluation.count(label, c)));
-    }
-    return table(rows);
-}
-
-std::string csv_of(const ClassEvaluation& evaluation) {
-    std::string text = "label,predicted,points\n";
-    for (size_t label = 0; label < evaluation.n_class(); ++label)
-        for (size_t c = 0; c < evaluation.n_class(); ++c)
-            text += csv_text(evaluation.name(label)) + "," + csv_text(evaluation.name(c)) + "," +
-                    std::to_string(evaluation.count(label, c)) + "\n";
-    return text;
-}
-
-std::string report_of(const EvaluateArguments& arguments, const ClassEvaluation& evaluation) {
-    json classes = json::array(), confusion = json::array();
-    for (size_t label = 0; label < evaluation.n_class(); ++label) {
-        const ClassScores scores = scores_of(evaluation, label);
-        classes.push_back({{"name", evaluation.name(label)},
-                           {"precision", json_number(scores.precision)},
-                           {"recall", json_number(scores.recall)},
-                           {"f1", json_number(scores.f1)},
-                           {"iou", json_number(scores.iou)}});
-        json row = json::array();
-        for (size_t c = 0; c < evaluation.n_class(); ++c) row.push_back(evaluation.count(label, c));
-        confusion.push_back(row);
-    }
-    const json report = {{"program", std::string("surrogate evaluate ") + surrogate_version()},
-                         {"model", arguments.model},
-                         {"data", arguments.data},
-                         {"accuracy", json_number(evaluation.accuracy())},
-                         {"cross_entropy", json_number(evaluation.cross_entropy())},
-                         {"classes", classes},
-                         {"confusion", confusion},
-                         {"inputs", json_of(evaluation.outside())}};
-    return report.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
-}
-
-void evaluate_classes(const Job& job, const Context& context, const Model& model,
-                      const EvaluateArguments& arguments, const TrainData& data,
-                      const ModelChannels& channels, const Options& options) {
-    ClassEvaluation evaluation(job, context, model, data, channels, options);
-    evaluation.run();
-    job.agree([&] {
-        if (!job.is_root()) return;
-        if (!arguments.csv.empty()) write_output(arguments.csv, csv_of(evaluation));
-        if (!arguments.json.empty()) write_output(arguments.json, report_of(arguments, evaluation));
-    });
-    if (!job.is_root()) return;
-    Lines lines;
-    lines.add("accuracy", number(evaluation.accuracy()));
-    lines.add("cross-entropy", number(evaluation.cross_entropy()));
-    print(lines.text() + class_table(evaluation) + confusion_table(evaluation) +
-          outside_text(evaluation.outside()));
 }
 
 }  // namespace
@@ -333,10 +251,18 @@ void evaluate(const Job& job, const EvaluateArguments& arguments) {
         if (channels.is_pooled() && !(arguments.plot.empty() && arguments.worst.empty()))
             fail("--plot and --worst show fields, and the model predicts numbers per sample");
         if (!arguments.plot.empty()) require_figure(*data);
+        if (!arguments.particles.empty() && channels.is_pooled())
+            fail("--particles is for models with one row per point");
+        if (!arguments.particles.empty() && are_classes(model.outputs()))
+            fail(
+                "--particles is for embeddings, and the outputs of the model are classes; use "
+                "--labels");
     });
     check_weights(job, *data, channels, data->training());
-    if (channels.labels)
+    if (!arguments.labels.empty())
         return evaluate_classes(job, context, model, arguments, *data, channels, options);
+    if (!arguments.particles.empty())
+        return evaluate_particles(job, context, model, arguments, *data, channels, options);
     FieldEvaluation evaluation(job, context, model, *data, channels, options);
     evaluation.run();
     write_outputs(job, arguments, *data, channels, evaluation);

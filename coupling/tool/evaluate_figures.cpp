@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 #include <surrogate/surrogate_vtk.hpp>
 
 namespace surrogate::tool {
@@ -84,12 +83,6 @@ Image grid_image(const dataset::ReadFile& file) {
     return image;
 }
 
-std::vector<double> difference(const std::vector<double>& a, const std::vector<double>& b) {
-    std::vector<double> result(a.size());
-    std::transform(a.begin(), a.end(), b.begin(), result.begin(), std::minus<>());
-    return result;
-}
-
 /// Returns quadrangles between the points of a structured grid of two axes.
 struct Cells {
     std::vector<int64_t> offsets = {0}, connectivity;
@@ -112,31 +105,6 @@ Cells cells_of(const std::vector<int64_t>& extents) {
     return cells;
 }
 
-/// Fields of all outputs, and the texts and arrays that they point to.
-struct Fields {
-    explicit Fields(const ShownSample& sample) {
-        const auto& outputs = sample.channels.outputs;
-        names.reserve(3 * outputs.size());
-        errors.reserve(outputs.size());
-        for (size_t o = 0; o < outputs.size(); ++o) {
-            const auto& prediction = sample.values.predictions[o];
-            const auto& target = sample.values.targets[o];
-            errors.push_back(difference(prediction, target));
-            add(outputs[o].name, prediction, outputs[o].unit);
-            add(outputs[o].name + ".target", target, outputs[o].unit);
-            add(outputs[o].name + ".error", errors.back(), outputs[o].unit);
-        }
-    }
-    void add(const std::string& name, const std::vector<double>& values, const std::string& unit) {
-        names.push_back(name);
-        fields.push_back(point_field(names.back().c_str(),
-                                     column(values.data(), std::ssize(values)), unit.c_str()));
-    }
-    std::vector<std::string> names;
-    std::vector<std::vector<double>> errors;
-    std::vector<surrogate_series_field> fields;
-};
-
 }  // namespace
 
 void require_figure(const TrainData& data) {
@@ -152,26 +120,22 @@ void require_series(const std::string& path) {
     fail("--worst '" + path + "' has another ending, expected .pvd");
 }
 
-void write_figure(const std::string& path, const ShownSample& sample) {
+void write_figure(const std::string& path, const ShownSample& sample, const std::string& heading,
+                  const std::vector<ShownPanel>& panels) {
     const dataset::ReadFile& file = sample.data.file(sample.pair.file);
     const Image image =
         file.form().points == PointForm::sphere ? sphere_image(file) : grid_image(file);
-    const Channel& channel = sample.channels.outputs[sample.output];
-    const std::vector<double> target = image.ordered(sample.values.targets[sample.output]);
-    const std::vector<double> prediction = image.ordered(sample.values.predictions[sample.output]);
-    const std::vector<double> error = difference(prediction, target);
-    const auto [low, high] = std::minmax_element(target.begin(), target.end());
-    double largest = 0;
-    for (const double e : error) largest = std::max(largest, std::abs(e));
-    const auto values = [&](const std::vector<double>& field) {
-        return grid_values(field.data(), image.n_x, image.n_y);
-    };
-    const std::vector<surrogate_png_panel> panels = {
-        panel(values(target), *low, *high), panel(values(prediction), *low, *high),
-        panel(values(error), -largest, largest, SURROGATE_COLOR_DIVERGING)};
+    std::vector<std::vector<double>> values;
+    values.reserve(panels.size());
+    std::vector<surrogate_png_panel> fields;
     std::vector<surrogate_png_label> labels;
-    for (const char* title : {"target", "prediction", "prediction - target"}) {
-        labels.push_back(label(title, channel.name.c_str(), channel.unit.c_str()));
+    for (const ShownPanel& shown : panels) {
+        values.push_back(image.ordered(shown.field.values));
+        fields.push_back(
+            panel(grid_values(values.back().data(), image.n_x, image.n_y), shown.low, shown.high,
+                  shown.is_difference ? SURROGATE_COLOR_DIVERGING : SURROGATE_COLOR_SEQUENTIAL));
+        labels.push_back(
+            label(shown.title.c_str(), shown.field.name.c_str(), shown.field.unit.c_str()));
         labels.back().frame = SURROGATE_FRAME_AXES;
         labels.back().x = image.x;
         labels.back().y = image.y;
@@ -180,12 +144,17 @@ void write_figure(const std::string& path, const ShownSample& sample) {
         labels.back().y.name = image.y_name.c_str();
         labels.back().y.unit = image.y_unit.c_str();
     }
-    write_png(path, sample.heading, panels, labels);
+    write_png(path, heading, fields, labels);
 }
 
-void write_sample(const std::string& path, const ShownSample& sample) {
+void write_sample(const std::string& path, const ShownSample& sample,
+                  const std::vector<ShownField>& shown) {
     const dataset::ReadFile& file = sample.data.file(sample.pair.file);
-    const Fields fields(sample);
+    std::vector<surrogate_series_field> fields;
+    for (const ShownField& field : shown)
+        fields.push_back(point_field(field.name.c_str(),
+                                     column(field.values.data(), std::ssize(field.values)),
+                                     field.unit.c_str()));
     Series series(path);
     if (file.form().points == PointForm::sphere) {
         const auto& extents = file.form().extents;
@@ -196,15 +165,15 @@ void write_sample(const std::string& path, const ShownSample& sample) {
         surface.latitude = latitude.data();
         surface.longitude = longitude.data();
         surface.radius = 1;
-        series.write_step(0, surface, fields.fields);
+        series.write_step(0, surface, fields);
         return;
     }
     const auto n_axis = std::ssize(file.form().coordinates);
-    const auto n_point = std::ssize(sample.values.targets.front());
-    surrogate_mesh mesh = cloud(matrix(sample.values.points.data(), n_point, n_axis));
+    const auto n_point = std::ssize(shown.front().values);
+    surrogate_mesh mesh = cloud(matrix(sample.points.data(), n_point, n_axis));
     const Cells grid = cells_of(file.extents(sample.pair.input.sample));
     if (!grid.types.empty()) mesh = cells(mesh.points, grid.offsets, grid.connectivity, grid.types);
-    series.write_step(0, mesh, fields.fields);
+    series.write_step(0, mesh, fields);
 }
 
 }  // namespace surrogate::tool
@@ -227,10 +196,11 @@ void require_figure(const TrainData&) {
 void require_series(const std::string&) {
     refuse("--worst");
 }
-void write_figure(const std::string&, const ShownSample&) {
+void write_figure(const std::string&, const ShownSample&, const std::string&,
+                  const std::vector<ShownPanel>&) {
     refuse("--plot");
 }
-void write_sample(const std::string&, const ShownSample&) {
+void write_sample(const std::string&, const ShownSample&, const std::vector<ShownField>&) {
     refuse("--worst");
 }
 

@@ -7,14 +7,25 @@
 
 namespace surrogate::tool {
 
-/// A sample on rank 0, and the data that it comes from.
+/// A sample on rank 0.
 struct ShownSample {
     const TrainData& data;
-    const ModelChannels& channels;
     const Pair& pair;
-    const GatheredSample& values;
-    size_t output;        ///< output with the largest relative L2 error
-    std::string heading;  ///< of the figure
+    const std::vector<double>& points;  ///< (n_point, n_axis); empty on the sphere
+};
+
+/// A field of a sample: values at all points, in the order of the file.
+struct ShownField {
+    std::string name, unit;
+    std::vector<double> values;
+};
+
+/// A field in a figure.
+struct ShownPanel {
+    std::string title;
+    const ShownField& field;
+    double low, high;  ///< ends of the color scale
+    bool is_difference = false;
 };
 
 /// Throws Failure unless samples of these data can be drawn: they need points on a structured grid
@@ -24,11 +35,12 @@ void require_figure(const TrainData& data);
 /// Throws Failure in a build without VTK, and unless the path ends in .pvd.
 void require_series(const std::string& path);
 
-/// Writes target, prediction and difference of the output as an image. Local. Throws Error.
-void write_figure(const std::string& path, const ShownSample& sample);
+/// Writes panels side by side as an image. Local. Throws Error.
+void write_figure(const std::string& path, const ShownSample& sample, const std::string& heading,
+                  const std::vector<ShownPanel>& panels);
 
-/// Writes the sample as a series with one step: for each output the prediction, `<name>.target` and
-/// `<name>.error`. Local. Throws Error.
-void write_sample(const std::string& path, const ShownSample& sample);
+/// Writes fields as a series with one step. Local. Throws Error.
+void write_sample(const std::string& path, const ShownSample& sample,
+                  const std::vector<ShownField>& fields);
 
 }  // namespace surrogate::tool

@@ -8,6 +8,7 @@
 
 #include "coupling/case/check_case.hpp"
 #include "coupling/case/grid_domain.hpp"
+#include "coupling/job/classes.hpp"
 #include "coupling/job/output.hpp"
 #include "coupling/job/text.hpp"
 #include "coupling/tool/info_json.hpp"
@@ -61,11 +62,14 @@ std::string range_of(const surrogate_field_info& field) {
 }
 
 std::vector<std::string> row_of(const char* use, const surrogate_field_info& field) {
-    const bool is_coordinate = field.role == SURROGATE_COORDINATE;
+    const std::string role = field.role == SURROGATE_COORDINATE
+                                 ? "coordinate " + std::to_string(field.axis)
+                             : field.role == SURROGATE_CLASS ? "class"
+                                                             : "field";
     return {std::string("  ") + use,
             one_line(field.name, 60),
             field.unit[0] ? one_line(field.unit) : "-",
-            is_coordinate ? "coordinate " + std::to_string(field.axis) : "field",
+            role,
             range_of(field),
             number(field.mean),
             number(field.std)};
@@ -176,6 +180,16 @@ std::string pooled_of(const surrogate_input_statistics& pooled) {
     return text;
 }
 
+/// Returns a text such as "3: sea, land, ice".
+std::string classes_of(const std::vector<surrogate_field_info>& outputs) {
+    std::vector<std::string> names;
+    for (const auto& output : outputs) names.emplace_back(output.name);
+    names = class_names(names);
+    std::string text;
+    for (const std::string& name : names) text += (text.empty() ? "" : ", ") + one_line(name, 60);
+    return std::to_string(names.size()) + ": " + one_line(text);
+}
+
 /// Returns the first line of a text of several lines, such as a configuration, and the number of
 /// its lines.
 std::string value_text(const json& value) {
@@ -207,6 +221,7 @@ void print_model(const std::string& file, const Model& model, const json& about,
     lines.add("family", plain(about.at("family")));
     lines.add("domain", domain_of(model));
     lines.add("channels", ports_of(model));
+    if (are_classes(model.outputs())) lines.add("classes", classes_of(model.outputs()));
     lines.add("parameters", grouped(about.at("parameters").get<int64_t>()));
     lines.add("weights", weights_of(about.at("weights")));
     lines.add("network", pairs(network));

@@ -24,7 +24,9 @@ json field_json(const surrogate_field_info& field) {
                   {"std", json_number(field.std)},
                   {"min", json_number(field.min)},
                   {"max", json_number(field.max)},
-                  {"role", field.role == SURROGATE_COORDINATE ? "coordinate" : "field"}};
+                  {"role", field.role == SURROGATE_COORDINATE ? "coordinate"
+                           : field.role == SURROGATE_CLASS    ? "class"
+                                                              : "field"}};
     if (field.role == SURROGATE_COORDINATE) about["axis"] = field.axis;
     return about;
 }

@@ -35,34 +35,27 @@ std::vector<int64_t> absolute_rows(const Job& job, const MeshFile& mesh, int loc
     return rows;
 }
 
-vtk::ArrayInfo array_info(const FieldPlan& plan, size_t i) {
-    return {plan.outputs[i].second, plan.is_float ? "Float32" : "Float64", 1,
-            plan.outputs[i].first.unit, false};
-}
-
 /// Writes one file: rank 0 gathers the values and has the whole mesh in memory.
 void write_one(const Job& job, const std::string& in, const std::string& out, MeshFile& mesh,
-               const FieldPlan& plan, const std::vector<std::vector<double>>& outputs,
-               vtk::Compression compression) {
+               int location, const std::vector<MeshArray>& arrays, vtk::Compression compression) {
     if (job.size() == 1) {
         job.agree([&] {
-            for (size_t i = 0; i < outputs.size(); ++i)
-                mesh.add(plan.location, array_info(plan, i), outputs[i]);
+            for (const MeshArray& array : arrays) mesh.add(location, array.info, array.values);
             mesh.write(out, compression);
         });
         return;
     }
-    const auto rows = job.gather(absolute_rows(job, mesh, plan.location));
+    const auto rows = job.gather(absolute_rows(job, mesh, location));
     std::vector<std::vector<double>> gathered;
-    for (const auto& values : outputs) gathered.push_back(job.gather(values));
+    for (const MeshArray& array : arrays) gathered.push_back(job.gather(array.values));
     job.agree([&] {
         if (!job.is_root()) return;
         MeshFile whole(in, 0, 1);
         for (size_t i = 0; i < gathered.size(); ++i) {
-            std::vector<double> all(static_cast<size_t>(whole.n_rows(plan.location)), std::nan(""));
+            std::vector<double> all(static_cast<size_t>(whole.n_rows(location)), std::nan(""));
             for (size_t k = 0; k < rows.size(); ++k)
                 all.at(static_cast<size_t>(rows[k])) = gathered[i][k];
-            whole.add(plan.location, array_info(plan, i), all);
+            whole.add(location, arrays[i].info, all);
         }
         whole.write(out, compression);
     });
@@ -84,14 +77,13 @@ std::vector<std::vector<std::byte>> gather_extents(const Job& job, const MeshFil
 
 /// Writes one piece per rank with points. The first of these ranks writes the summary, because it
 /// has the list of arrays.
-void write_pieces(const Job& job, const Target& target, MeshFile& mesh, const FieldPlan& plan,
-                  const std::vector<std::vector<double>>& outputs, vtk::Compression compression) {
+void write_pieces(const Job& job, const Target& target, MeshFile& mesh, int location,
+                  const std::vector<MeshArray>& arrays, vtk::Compression compression) {
     const bool has_piece = mesh.n_rows(SURROGATE_POINT) > 0;
     job.agree([&] {
         vtk::make_directory(target.folder());
         if (!has_piece) return;
-        for (size_t i = 0; i < outputs.size(); ++i)
-            mesh.add(plan.location, array_info(plan, i), outputs[i]);
+        for (const MeshArray& array : arrays) mesh.add(location, array.info, array.values);
         mesh.write(vtk::directory_of(target.out) + target.piece(job.rank()), compression);
     });
     const int64_t first = -job.max(has_piece ? -int64_t{job.rank()} : -int64_t{job.size()});
@@ -119,13 +111,22 @@ void take_back(const Job& job, const Target& target) {
 
 }  // namespace
 
+MeshArray real_array(const std::string& name, bool is_float, const std::string& unit,
+                     std::vector<double> values) {
+    MeshArray array;
+    array.info.name = name;
+    array.info.type = is_float ? "Float32" : "Float64";
+    array.info.unit = unit;
+    array.values = std::move(values);
+    return array;
+}
+
 void write_mesh(const Job& job, const std::string& in, const Target& target, MeshFile& mesh,
-                const FieldPlan& plan, const std::vector<std::vector<double>>& outputs,
-                vtk::Compression compression) {
+                int location, const std::vector<MeshArray>& arrays, vtk::Compression compression) {
     if (!target.is_in_pieces)
-        return write_one(job, in, target.out, mesh, plan, outputs, compression);
+        return write_one(job, in, target.out, mesh, location, arrays, compression);
     try {
-        write_pieces(job, target, mesh, plan, outputs, compression);
+        write_pieces(job, target, mesh, location, arrays, compression);
     } catch (const Failure&) {
         take_back(job, target);
         throw;

@@ -70,6 +70,8 @@ void predict_mesh(Job& job, const PredictArguments& arguments) {
     const auto result = predictor.run(arguments.mesh, target, "", &progress);
     progress.finish();
     report(job, arguments, result.sample);
+    if (predictor.has_class_array())
+        say(job, arguments, "points of each class: " + predictor.counts_text(result.class_counts));
     if (!result.ranges.empty())
         say(job, arguments,
             "share of points outside the training data:\n" + range_table(result.ranges));

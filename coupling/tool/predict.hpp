@@ -21,6 +21,7 @@ struct PredictArguments {
     std::vector<std::pair<std::string, std::string>>
         options;                    ///< for surrogate_options_set: threads, backend, ..
     std::string compress = "zlib";  ///< --compress none | zlib | lz4: of the arrays in the output
+    bool logits = false;            ///< --logits: of a classifier, also write the logits
     bool ignore_units = false;      ///< --ignore-units: accept arrays with a different unit
     bool overwrite = false;         ///< --overwrite: replace an existing output
     bool resume = false;            ///< --resume: continue a series after its existing steps
@@ -28,12 +29,13 @@ struct PredictArguments {
     bool quiet = false;             ///< --quiet: warnings and errors only
 };
 
-/// Evaluates a model at the points or cell centers of a mesh file, or of each mesh of a series (see
-/// predict_series.hpp), and writes the mesh with the predicted arrays. Outputs with one number for
-/// all points are printed; a model with no other outputs writes no mesh. Collective over the job; a
-/// report is printed to rank 0's stdout, progress and warnings (inputs outside the training ranges)
-/// to its stderr. Names, --at and --map are checked before the mesh is read. Errors: Failure, on
-/// all ranks with the same text: not_passed for --strict and for results that are not finite,
+/// Evaluates a model at the points or cell centers of a mesh file, or of each mesh of a series
+/// (see predict_series.hpp), and writes the mesh with the predicted arrays; a classifier gives the
+/// class and the probabilities (see class_output.hpp). Outputs with one number for all points are
+/// printed; a model with no other outputs writes no mesh. Collective over the job; a report is
+/// printed to rank 0's stdout, progress and warnings (inputs outside the training ranges) to its
+/// stderr. Names, --at and --map are checked before the mesh is read. Errors: Failure, on all
+/// ranks with the same text: not_passed for --strict and for results that are not finite,
 /// otherwise bad_usage. After an error nothing is written, and an earlier output is unchanged. A
 /// build without VTK throws Failure.
 void predict(Job& job, const PredictArguments& arguments);

@@ -21,11 +21,12 @@ using vtk::SeriesStep;
 
 /// Returns the properties that must be the same for all steps of a series, as a text.
 std::string fingerprint_of(const Model& model, const PredictArguments& arguments) {
-    const nlohmann::json fingerprint = {{"model", hex(model.hash())},
-                                        {"at", arguments.at},
-                                        {"ignore_units", arguments.ignore_units},
-                                        {"maps", arguments.maps},
-                                        {"options", arguments.options}};
+    nlohmann::json fingerprint = {{"model", hex(model.hash())},
+                                  {"at", arguments.at},
+                                  {"ignore_units", arguments.ignore_units},
+                                  {"maps", arguments.maps},
+                                  {"options", arguments.options}};
+    if (arguments.logits) fingerprint["logits"] = true;
     return fingerprint.dump(2, ' ', true) + "\n";
 }
 
@@ -35,9 +36,11 @@ std::string time_text(double time_s) {
     return text;
 }
 
-/// Runs one step, from its mesh to its file in the series. Collective.
+/// Runs one step, from its mesh to its file in the series. Adds its points by class to `counts`.
+/// Collective.
 void run_step(const Job& job, const PredictArguments& arguments, Predictor& predictor,
-              const SeriesStep& step, size_t i, std::optional<SeriesOutput>& output) {
+              const SeriesStep& step, size_t i, std::optional<SeriesOutput>& output,
+              std::vector<int64_t>& counts) {
     const std::string when = "time " + time_text(step.time_s) + ": ";
     const bool has_meshes = !predictor.places().at_points.empty();
     Target target;
@@ -57,6 +60,8 @@ void run_step(const Job& job, const PredictArguments& arguments, Predictor& pred
         if (job.is_root() && has_meshes) output->end_step(step.time_s, target.out);
     });
     predictor.print_of_all(result.of_all, when);
+    counts.resize(result.class_counts.size());
+    for (size_t c = 0; c < counts.size(); ++c) counts[c] += result.class_counts[c];
 }
 
 /// Returns the failure of a step, with the step in its text.
@@ -105,11 +110,12 @@ void predict_series(Job& job, const PredictArguments& arguments) {
         n_done = static_cast<int64_t>(output->n_done());
     });
     const auto first = static_cast<size_t>(job.max(n_done));
+    std::vector<int64_t> counts;
     for (size_t i = first; i < steps.size(); ++i) {
         progress.stage("step " + std::to_string(i + 1) + " of " + std::to_string(steps.size()) +
                        ", time " + time_text(steps[i].time_s));
         try {
-            run_step(job, arguments, predictor, steps[i], i, output);
+            run_step(job, arguments, predictor, steps[i], i, output, counts);
         } catch (const Failure& failure) {
             progress.erase();
             throw failure_of(arguments, steps, i, predictor.places().at_points.empty() ? 0 : i,
@@ -117,7 +123,9 @@ void predict_series(Job& job, const PredictArguments& arguments) {
         }
     }
     progress.finish();
+    const std::string points = counts.empty() ? "" : predictor.counts_text(counts);
     if (!job.is_root() || arguments.quiet) return;
+    if (!points.empty()) print("points of each class in these steps: " + points + "\n");
     if (first > 0)
         print(std::to_string(first) + (first == 1 ? " step was" : " steps were") +
               " there already\n");

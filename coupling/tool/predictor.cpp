@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "coupling/tool/predictor.hpp"
 
+#include <utility>
+
 #include "coupling/job/output.hpp"
 #include "coupling/job/text.hpp"
-#include "coupling/tool/mesh_output.hpp"
+#include "coupling/tool/class_output.hpp"
 
 namespace surrogate::tool {
 
@@ -56,6 +58,7 @@ Predictor::Predictor(const Job& job, const PredictArguments& arguments, const Op
     });
     places_ = output_places(*model_);
     check_maps(arguments.maps, model_->inputs(), places_.at_points);
+    check_class_output(places_, arguments.maps, arguments.logits);
     plan_.emplace(job, *context_, *model_, places_, options);
 }
 
@@ -65,26 +68,52 @@ Predictor::Result Predictor::run(const std::string& mesh, const Target& target,
         if (progress != nullptr) progress->stage(text);
     };
     const FieldRequest request{mesh, arguments_.maps, arguments_.at, arguments_.ignore_units};
-    Result result{read_mesh_sample(job_, request, *model_, places_, stage), {}, {}};
+    Result result{read_mesh_sample(job_, request, *model_, places_, stage), {}, {}, {}};
     const MeshSample& sample = result.sample;
     result.ranges = count_ranges(job_, model_->inputs(), sample.x, sample.n_axis, sample.fields);
     if (progress != nullptr) progress->erase();
     check_ranges(job_, arguments_.strict, sample, result.ranges, when);
 
     Prediction evaluated = plan_->run(sample, stage);
+    if (has_class_array() && returns_probability(*model_)) make_logits(&evaluated.at_points[0]);
     result.of_all = std::move(evaluated.of_all);
-    std::vector<std::vector<double>> outputs;
-    for (const auto& values : evaluated.at_points)
-        outputs.push_back(sample.placement->spread(job_, values));
+    std::vector<MeshArray> arrays = arrays_of(sample.plan, evaluated.at_points, &result);
+    for (MeshArray& array : arrays) array.values = sample.placement->spread(job_, array.values);
     stage("writing the mesh");
     if (!places_.at_points.empty())
-        write_mesh(job_, mesh, target, *result.sample.mesh, sample.plan, outputs,
+        write_mesh(job_, mesh, target, *result.sample.mesh, sample.plan.location, arrays,
                    *vtk::compression_of(arguments_.compress));
     return result;
 }
 
+std::vector<MeshArray> Predictor::arrays_of(const FieldPlan& plan,
+                                            const std::vector<std::vector<double>>& values,
+                                            Result* result) const {
+    if (has_class_array()) {
+        ClassOutput output = class_output(plan, values, arguments_.logits);
+        result->class_counts = std::move(output.counts);
+        return std::move(output.arrays);
+    }
+    std::vector<MeshArray> arrays;
+    for (size_t i = 0; i < values.size(); ++i)
+        arrays.push_back(real_array(plan.outputs[i].second, plan.is_float,
+                                    plan.outputs[i].first.unit, values[i]));
+    return arrays;
+}
+
+std::string Predictor::counts_text(const std::vector<int64_t>& class_counts) const {
+    std::vector<int64_t> counts;
+    for (const int64_t count : class_counts) counts.push_back(job_.sum(count));
+    return counts_of_classes(places_.at_points, counts);
+}
+
 void Predictor::print_of_all(const std::vector<double>& values, const std::string& when) const {
     if (!job_.is_root()) return;
+    if (are_classes(places_.of_all)) {
+        for (const std::string& line : class_lines(places_.of_all, values, arguments_.logits))
+            print(when + line + "\n");
+        return;
+    }
     for (size_t i = 0; i < values.size(); ++i) {
         const std::string unit = places_.of_all[i].unit;
         print(when + one_line(places_.of_all[i].name) + " = " + number(values[i]) +

@@ -6,11 +6,13 @@
 #include <surrogate/surrogate.hpp>
 #include <vector>
 
+#include "coupling/job/classes.hpp"
 #include "coupling/job/job.hpp"
 #include "coupling/job/progress.hpp"
 #include "coupling/mesh/field_places.hpp"
 #include "coupling/mesh/mesh_plan.hpp"
 #include "coupling/mesh/mesh_sample.hpp"
+#include "coupling/tool/mesh_output.hpp"
 #include "coupling/tool/predict.hpp"
 #include "coupling/tool/predict_target.hpp"
 #include "coupling/tool/range_statistics.hpp"
@@ -31,7 +33,8 @@ public:
     struct Result {
         MeshSample sample;
         std::vector<RangeCount> ranges;
-        std::vector<double> of_all;  ///< as places().of_all
+        std::vector<double> of_all;         ///< as places().of_all
+        std::vector<int64_t> class_counts;  ///< of a classifier: points on this rank, by class
     };
 
     /// Evaluates `mesh` and writes it to `target`, unless no output is at points. Warnings begin
@@ -44,10 +47,21 @@ public:
     const OutputPlaces& places() const { return places_; }
     const MeshPlan& plan() const { return *plan_; }
 
-    /// Prints lines such as "drag = 0.31 N" on rank 0's stdout.
+    /// Returns true if the outputs at points are classes.
+    bool has_class_array() const { return are_classes(places_.at_points); }
+
+    /// Returns a text such as "sea 120, land 33" from the counts of all ranks. Collective.
+    std::string counts_text(const std::vector<int64_t>& class_counts) const;
+
+    /// Prints lines such as "drag = 0.31 N", or class and probabilities, on rank 0's stdout.
     void print_of_all(const std::vector<double>& values, const std::string& when) const;
 
 private:
+    /// Returns the arrays of the mesh, at the points of the sample.
+    std::vector<MeshArray> arrays_of(const FieldPlan& plan,
+                                     const std::vector<std::vector<double>>& values,
+                                     Result* result) const;
+
     const Job& job_;
     const PredictArguments& arguments_;
     std::optional<Context> context_;

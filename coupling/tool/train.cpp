@@ -226,7 +226,7 @@ std::vector<bool> check_zero_targets(const Job& job, const Context& data_paralle
         if (at == pairs.size()) return;
         throw Failure(Exit::bad_usage,
                       "the target of " + which + " " +
-                          state_text(data, pairs[at].target, pairs[at].file) +
+                          sample_text(data, pairs[at].file, pairs[at].target) +
                           " is zero everywhere, and a relative loss divides by its norm; leave the "
                           "sample out, or set loss = \"mse\" in [training]");
     };
@@ -248,7 +248,7 @@ std::vector<bool> check_zero_targets(const Job& job, const Context& data_paralle
         const Pair& pair = data.validation()[first / outputs.size()];
         warnings->push_back("'" + one_line(outputs[o].name, 60) + "' is zero everywhere in " +
                             grouped(n) + " held-out samples, the first is " +
-                            state_text(data, pair.target, pair.file) +
+                            sample_text(data, pair.file, pair.target) +
                             "; they do not count in its relative L2 error");
     }
     return held_out;

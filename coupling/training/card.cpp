@@ -10,10 +10,13 @@
 #include <nlohmann/json.hpp>
 #include <string_view>
 
+#include "coupling/job/classes.hpp"
 #include "coupling/job/job.hpp"
 #include "coupling/job/output.hpp"
 #include "coupling/job/text.hpp"
+#include "coupling/training/labels.hpp"
 #include "coupling/training/pooled.hpp"
+#include "coupling/training/run.hpp"
 
 namespace surrogate::tool {
 
@@ -34,6 +37,19 @@ json card_field(const Channel& channel, const ChannelStatistics& found, bool is_
         field["role"] = "coordinate";
         field["axis"] = channel.axis;
     }
+    return field;
+}
+
+/// Makes an output of the card a class. Its mean and deviation stay, which must be 0 and 1.
+void make_class(json* output) {
+    output->update({{"role", "class"}, {"unit", "1"}});
+    for (const char* key : {"min", "max"}) output->erase(key);
+}
+
+/// Returns an output without statistics: a class, or a coordinate of an embedding.
+json unscaled_field(const std::string& name, bool is_class) {
+    json field = {{"name", name}, {"unit", ""}, {"mean", 0.0}, {"std", 1.0}};
+    if (is_class) make_class(&field);
     return field;
 }
 
@@ -123,7 +139,7 @@ json card_without_pooled(const TrainConfig& config, const std::vector<Channel>& 
     for (size_t i = 0; i < outputs.size(); ++i)
         card["outputs"].push_back(
             statistics.outputs.empty()
-                ? json{{"name", outputs[i].name}, {"unit", ""}, {"mean", 0.0}, {"std", 1.0}}
+                ? unscaled_field(outputs[i].name, uses_classes(loss_of(config)))
                 : card_field(outputs[i], statistics.outputs[i], is_normalized));
     return card;
 }
@@ -153,7 +169,13 @@ json adapted_card(const Model& model, const TrainConfig& config, const std::vect
     json card = json::parse(model.describe()).at("card");
     const bool is_renewed = config.data.normalize.value_or(false);
     adapt(&card.at("inputs"), inputs, statistics.inputs, is_renewed, warnings);
-    if (!statistics.outputs.empty())
+    if (uses_classes(loss_of(config)))
+        for (json& output : card.at("outputs")) make_class(&output);
+    else if (are_classes(model.outputs()))
+        throw Failure(Exit::bad_usage,
+                      "the outputs of the model are classes, expected loss = "
+                      "\"cross_entropy\" or \"focal\"");
+    else if (!statistics.outputs.empty())
         adapt(&card.at("outputs"), outputs, statistics.outputs, is_renewed, warnings);
     add_pooled(&card, inputs, statistics);
     card.erase("checksums");
@@ -163,6 +185,11 @@ json adapted_card(const Model& model, const TrainConfig& config, const std::vect
 ModelChannels channels_of(const Model& model, const TrainData& data) {
     ModelChannels channels;
     channels.labels = data.labels();
+    if (are_classes(model.outputs()) && !channels.labels)
+        throw Failure(Exit::bad_usage,
+                      "the outputs of the model are classes, and there are no labels; name the "
+                      "integer variable with the class of each point ('labels' in [data] of a "
+                      "training, --labels of evaluate)");
     for (const auto& info : model.inputs()) channels.inputs.push_back(channel_of(info, data, true));
     for (const auto& info : model.outputs())
         channels.outputs.push_back(channels.labels ? Channel{info.name, "", info.unit, -1}

@@ -16,7 +16,8 @@ namespace surrogate::tool {
 
 /// Returns the card of a new network: names, roles and units from the data; means, deviations,
 /// ranges and pooled statistics from the samples. Without normalization, means are 0 and deviations
-/// 1. Outputs without statistics are classes: their logits have mean 0, deviation 1 and no range.
+/// 1. Outputs without statistics, which are classes or an embedding, have mean 0, deviation 1
+/// and no range.
 nlohmann::json new_card(const TrainConfig& config, const std::vector<Channel>& inputs,
                         const std::vector<Channel>& outputs, const DataStatistics& statistics);
 

@@ -173,8 +173,8 @@ std::optional<Channel> TrainData::labels() const {
         names.insert(names.end(), of_samples.begin(), of_samples.end());
         const std::string near = near_word(stored, names);
         fail("data set '" + file->path() + "' has no integer variable '" + one_line(stored, 60) +
-             "' over samples" + (is_per_sample ? "" : " and points") + " for the labels; it has " +
-             listed(names) + (near.empty() ? "" : "; did you mean '" + near + "'?"));
+             "' over samples" + (is_per_sample ? "" : " and points") + "; it has " + listed(names) +
+             (near.empty() ? "" : "; did you mean '" + near + "'?"));
     }
     return Channel{stored, stored, "", -1, true, is_per_sample};
 }
@@ -195,6 +195,12 @@ bool TrainData::has_fixed_points() const {
 bool TrainData::has_one_place() const {
     // Files on different grids of the sphere were rejected before.
     return has_fixed_points() && (n_file() == 1 || form().points == PointForm::sphere);
+}
+
+std::string sample_text(const TrainData& data, size_t file, const dataset::State& state) {
+    std::string text = "sample " + std::to_string(state.sample);
+    if (data.form().is_series) text += ", state " + std::to_string(state.time);
+    return text + " of '" + data.file(file).path() + "'";
 }
 
 }  // namespace surrogate::tool

@@ -49,8 +49,8 @@ public:
     /// sample only for outputs. Throws Failure with near misses.
     Channel channel(const std::string& name, bool is_input) const;
 
-    /// Returns the variable of the labels, which all files must have as integers; none if fields
-    /// are trained. Throws Failure with near misses.
+    /// Returns the variable of the labels, which all files must have as integers; none for fields.
+    /// Throws Failure with near misses.
     std::optional<Channel> labels() const;
 
     /// Returns true if points have weights in losses: in a file, or areas on the sphere.
@@ -71,5 +71,8 @@ private:
     std::vector<int64_t> lead_;  ///< lead of each file, in states
     std::vector<Pair> training_, validation_;
 };
+
+/// Returns a text for messages: "sample 3 of 'data.h5'", in a series "sample 3, state 2 of ..".
+std::string sample_text(const TrainData& data, size_t file, const dataset::State& state);
 
 }  // namespace surrogate::tool

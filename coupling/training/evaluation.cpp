@@ -4,9 +4,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <nlohmann/json.hpp>
-
-#include "coupling/training/labels.hpp"
 
 namespace surrogate::tool {
 
@@ -89,6 +86,15 @@ void ModelRuns::finish_counts() {
         count.n_value = job_.sum(count.n_value);
         count.n_outside = job_.sum(count.n_outside);
     }
+}
+
+std::vector<double> ModelRuns::gather_points(const Pair& pair) const {
+    std::vector<double> points;
+    job_.agree([&] {
+        if (data_.form().points != dataset::PointForm::sphere)
+            points = read_points(data_.file(pair.file), pair.input, domain_.range());
+    });
+    return job_.gather(points);
 }
 
 FieldEvaluation::FieldEvaluation(const Job& job, const Context& context, const Model& model,
@@ -225,100 +231,12 @@ GatheredSample FieldEvaluation::gather(size_t index) {
     const Pair& pair = data_.training()[index];
     evaluate(pair);
     GatheredSample sample;
-    std::vector<double> points;
-    job_.agree([&] {
-        if (!is_sphere())
-            points = read_points(data_.file(pair.file), pair.input, runs_.domain().range());
-    });
-    sample.points = job_.gather(points);
+    sample.points = runs_.gather_points(pair);
     for (size_t o = 0; o < targets_.size(); ++o) {
         sample.predictions.push_back(job_.gather(runs_.predictions()[o]));
         sample.targets.push_back(job_.gather(targets_[o]));
     }
     return sample;
-}
-
-namespace {
-
-/// Returns true for networks that end with a sigmoid.
-bool returns_probability(const Model& model) {
-    const auto card = nlohmann::json::parse(model.describe()).at("card");
-    return card.at("family") == "hept" && card.at("network").value("task", "") == "pileup";
-}
-
-}  // namespace
-
-ClassEvaluation::ClassEvaluation(const Job& job, const Context& context, const Model& model,
-                                 const TrainData& data, const ModelChannels& channels,
-                                 const Options& options)
-    : job_(job),
-      context_(context),
-      data_(data),
-      channels_(channels),
-      runs_(job, context, model, data, channels, options),
-      names_(class_names(channels)),
-      is_probability_(returns_probability(model)),
-      counts_(names_.size() * names_.size()) {}
-
-/// Returns the logit of a class at a point of this rank; 0 for label 0 of a single output.
-double ClassEvaluation::logit(size_t label, size_t point) const {
-    const auto& outputs = runs_.predictions();
-    if (outputs.size() > 1) return outputs[label][point];
-    if (label == 0) return 0;
-    constexpr double least = 3.720075976020836e-44;  // exp(-100), as in the loss
-    const double value = outputs[0][point];
-    if (!is_probability_) return value;
-    return std::log(std::max(value, least)) - std::log(std::max(1 - value, least));
-}
-
-void ClassEvaluation::run() {
-    check_labels(job_, data_, channels_, data_.training());
-    std::vector<int64_t> labels;
-    for (const Pair& pair : data_.training()) {
-        runs_.evaluate(pair, [&] {
-            labels = read_labels(data_.file(pair.file), channels_.labels->stored, pair.target, {},
-                                 runs_.domain().range());
-        });
-        runs_.count_outside();
-        for (size_t i = 0; i < labels.size(); ++i) {
-            if (labels[i] == ignored_label || runs_.weight(i) == 0) continue;
-            const auto label = static_cast<size_t>(labels[i]);
-            size_t largest = 0;
-            for (size_t c = 1; c < n_class(); ++c)
-                if (logit(c, i) > logit(largest, i)) largest = c;
-            double sum = 0;
-            for (size_t c = 0; c < n_class(); ++c) sum += std::exp(logit(c, i) - logit(largest, i));
-            loss_ += std::log(sum) + logit(largest, i) - logit(label, i);
-            counts_[label * n_class() + largest] += 1;
-        }
-    }
-    runs_.finish_counts();
-    context_.reduce(SURROGATE_SUM, std::ssize(counts_), counts_.data());
-    loss_ = context_.reduce(SURROGATE_SUM, loss_);
-}
-
-double ClassEvaluation::n_point() const {
-    double n = 0;
-    for (const double count : counts_) n += count;
-    return n;
-}
-
-double ClassEvaluation::accuracy() const {
-    double correct = 0;
-    for (size_t c = 0; c < n_class(); ++c) correct += counts_[c * n_class() + c];
-    return correct / n_point();
-}
-
-ClassScores scores_of(const ClassEvaluation& evaluation, size_t label) {
-    double labeled = 0, predicted = 0;
-    for (size_t c = 0; c < evaluation.n_class(); ++c) {
-        labeled += static_cast<double>(evaluation.count(label, c));
-        predicted += static_cast<double>(evaluation.count(c, label));
-    }
-    const auto correct = static_cast<double>(evaluation.count(label, label));
-    const auto ratio = [](double a, double b) { return b > 0 ? a / b : nan; };
-    return {ratio(correct, predicted), ratio(correct, labeled),
-            ratio(2 * correct, labeled + predicted), ratio(correct, labeled + predicted - correct)};
 }
 
 }  // namespace surrogate::tool

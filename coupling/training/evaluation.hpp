@@ -82,6 +82,8 @@ public:
     /// Returns the predictions of the last run at this rank's points, by output; one number each if
     /// the model predicts numbers per sample, which count on rank 0.
     const std::vector<std::vector<double>>& predictions() const { return predictions_; }
+    /// Returns the points of a pair on rank 0, (n_point, n_axis); empty on the sphere.
+    std::vector<double> gather_points(const Pair& pair) const;
 
 private:
     void read(const Pair& pair);
@@ -135,49 +137,5 @@ private:
     std::vector<SampleErrors> samples_;
     std::vector<double> rows_;  ///< (n_output, n_lat, 3): number of points, sums of |e| and e^2
 };
-
-/// Compares classes with their labels: the class of a point is the output with the largest logit,
-/// or 1 if the logit of a single output is above 0 (its probability above 1/2). Ignored points do
-/// not count. Collective as ModelRuns.
-class ClassEvaluation {
-public:
-    ClassEvaluation(const Job& job, const Context& context, const Model& model,
-                    const TrainData& data, const ModelChannels& channels, const Options& options);
-
-    /// Evaluates all samples. Throws Failure for labels that are not classes.
-    void run();
-
-    /// Returns the number of points of class `label` that are predicted as class `predicted`.
-    int64_t count(size_t label, size_t predicted) const {
-        return static_cast<int64_t>(counts_[label * n_class() + predicted]);
-    }
-    size_t n_class() const { return names_.size(); }
-    const std::string& name(size_t label) const { return names_[label]; }
-    /// Returns the mean of -log p of the labels over all points that count; NaN without points.
-    double cross_entropy() const { return loss_ / n_point(); }
-    /// Returns the fraction of correct points; NaN without points.
-    double accuracy() const;
-    const std::vector<OutsideCount>& outside() const { return runs_.outside(); }
-
-private:
-    double n_point() const;
-    double logit(size_t label, size_t point) const;
-
-    const Job& job_;
-    const Context& context_;
-    const TrainData& data_;
-    const ModelChannels& channels_;
-    ModelRuns runs_;
-    std::vector<std::string> names_;  ///< of the classes
-    bool is_probability_;             ///< the single output
-    std::vector<double> counts_;      ///< (n_class, n_class), by label and predicted class
-    double loss_ = 0;
-};
-
-/// Scores of one class, from the counts of a ClassEvaluation; NaN where nothing is divided.
-struct ClassScores {
-    double precision, recall, f1, iou;
-};
-ClassScores scores_of(const ClassEvaluation& evaluation, size_t label);
 
 }  // namespace surrogate::tool

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "coupling/training/labels.hpp"
 
+#include <surrogate/surrogate_train.h>
+
 #include <algorithm>
 
+#include "coupling/job/classes.hpp"
 #include "coupling/job/output.hpp"
 #include "coupling/job/text.hpp"
 #include "coupling/training/sample.hpp"
@@ -24,31 +27,24 @@ void check_each(const Job& job, const std::vector<Pair>& pairs, const Check& che
 }
 
 std::string label_text(const TrainData& data, const ModelChannels& channels, const Pair& pair) {
-    return "'" + one_line(channels.labels->stored, 60) + "' of sample " +
-           std::to_string(pair.target.sample) + " of '" + data.file(pair.file).path() + "'";
+    return "'" + one_line(channels.labels->stored, 60) + "' of " +
+           sample_text(data, pair.file, pair.target);
 }
 
 void check_sample(const TrainData& data, const ModelChannels& channels, const Pair& pair) {
     const dataset::ReadFile& file = data.file(pair.file);
-    const std::string& name = channels.labels->stored;
-    const auto n_class = std::ssize(class_names(channels));
     const int64_t n_point = file.n_point(pair.target.sample);
-    const std::string where = label_text(data, channels, pair);
     bool has_class = false;
     for (int64_t first = 0; first < n_point; first += part_points) {
         const PointRange range{first, std::min(part_points, n_point - first)};
-        const auto labels = read_labels(file, name, pair.target, {}, range);
-        for (size_t i = 0; i < labels.size(); ++i) {
-            if (labels[i] == ignored_label) continue;
-            has_class = true;
-            if (labels[i] >= 0 && labels[i] < n_class) continue;
-            fail(where + " has the label " + std::to_string(labels[i]) + " at point " +
-                 std::to_string(first + static_cast<int64_t>(i)) + ", expected 0 to " +
-                 std::to_string(n_class - 1) + ", or -100 for a point to ignore");
-        }
+        const auto labels = read_labels(file, channels.labels->stored, pair.target, {}, range);
+        require_classes(data, channels, pair, labels, first);
+        has_class = has_class || std::any_of(labels.begin(), labels.end(), [](int64_t label) {
+                        return label != SURROGATE_IGNORED_LABEL;
+                    });
     }
     if (!has_class)
-        fail(where +
+        fail(label_text(data, channels, pair) +
              " ignores all points (label -100), and its loss is undefined; leave the "
              "sample out");
 }
@@ -61,16 +57,16 @@ void check_particles_of(const TrainData& data, const ModelChannels& channels, co
         read_labels(file, channels.labels->stored, pair.target, {}, {0, n_point});
     const std::vector<double> weights = read_weights(file, pair.target, {}, {0, n_point});
     for (size_t i = 0; i < ids.size(); ++i) {
-        if (ids[i] < 0 && ids[i] != ignored_label)
+        if (ids[i] < 0 && ids[i] != SURROGATE_IGNORED_LABEL)
             fail(where + " has the id " + std::to_string(ids[i]) + " at point " +
                  std::to_string(i) + ", expected 0 or more, or -100 for a point of no particle");
         if (weights.empty() || weights[i] == 1) continue;
         if (weights[i] != 0)
             fail(where + ": the weight of point " + std::to_string(i) + " is " +
                  number(weights[i]) + ", expected 0 or 1 with loss 'infonce'");
-        ids[i] = ignored_label;
+        ids[i] = SURROGATE_IGNORED_LABEL;
     }
-    std::erase(ids, ignored_label);
+    std::erase(ids, SURROGATE_IGNORED_LABEL);
     std::sort(ids.begin(), ids.end());
     if (std::adjacent_find(ids.begin(), ids.end()) == ids.end())
         fail(where +
@@ -85,10 +81,9 @@ bool uses_classes(const std::string& loss) {
 }
 
 std::vector<std::string> class_names(const ModelChannels& channels) {
-    std::vector<std::string> names;
-    if (channels.outputs.size() == 1) names.push_back("not " + channels.outputs[0].name);
-    for (const Channel& output : channels.outputs) names.push_back(output.name);
-    return names;
+    std::vector<std::string> outputs;
+    for (const Channel& output : channels.outputs) outputs.push_back(output.name);
+    return class_names(outputs);
 }
 
 std::vector<double> class_weights(const TrainConfig& config, const ModelChannels& channels) {
@@ -106,6 +101,18 @@ std::vector<double> class_weights(const TrainConfig& config, const ModelChannels
         weights[output + weights.size() - names.size()] = weight;
     }
     return weights;
+}
+
+void require_classes(const TrainData& data, const ModelChannels& channels, const Pair& pair,
+                     const std::vector<int64_t>& labels, int64_t first) {
+    const auto n_class = static_cast<int64_t>(n_class_of(channels.outputs.size()));
+    for (size_t i = 0; i < labels.size(); ++i) {
+        if (labels[i] == SURROGATE_IGNORED_LABEL || (labels[i] >= 0 && labels[i] < n_class))
+            continue;
+        fail(label_text(data, channels, pair) + " has the label " + std::to_string(labels[i]) +
+             " at point " + std::to_string(first + static_cast<int64_t>(i)) + ", expected 0 to " +
+             std::to_string(n_class - 1) + ", or -100 for a point to ignore");
+    }
 }
 
 void check_labels(const Job& job, const TrainData& data, const ModelChannels& channels,

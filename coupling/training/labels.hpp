@@ -11,9 +11,6 @@
 
 namespace surrogate::tool {
 
-/// Label of a point that losses and errors ignore, as in PyTorch.
-constexpr int64_t ignored_label = -100;
-
 /// Returns true if the targets of a loss are labels of classes.
 bool uses_classes(const std::string& loss);
 
@@ -24,6 +21,11 @@ std::vector<std::string> class_names(const ModelChannels& channels);
 /// Returns the weights of the classes; 1 for classes that the configuration does not name by their
 /// output. Throws Failure for a name that is not an output.
 std::vector<double> class_weights(const TrainConfig& config, const ModelChannels& channels);
+
+/// Throws Failure for a label of a pair that is neither a class nor ignored. `first` is the point
+/// of labels[0]. Local.
+void require_classes(const TrainData& data, const ModelChannels& channels, const Pair& pair,
+                     const std::vector<int64_t>& labels, int64_t first);
 
 /// Checks that all labels of the pairs are classes or ignored, and that no sample is ignored
 /// completely. The samples are divided among the ranks. Collective; errors are Failure, on all

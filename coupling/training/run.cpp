@@ -31,12 +31,6 @@ bool has_errors(const TrainConfig& config) {
     return loss_of(config) != "infonce";
 }
 
-std::string state_text(const TrainData& data, const dataset::State& state, size_t file) {
-    std::string text = "sample " + std::to_string(state.sample);
-    if (data.form().is_series) text += " time " + std::to_string(state.time);
-    return text + " of '" + data.file(file).path() + "'";
-}
-
 TrainRun::TrainRun(const TrainParts& parts)
     : parts_(parts),
       history_(loss_of(parts.config), has_errors(parts.config) ? names_of(parts.channels.outputs)
@@ -113,10 +107,9 @@ std::string TrainRun::samples_of_batch(const std::vector<int64_t>& order) const 
     std::string text;
     for (int64_t i = 0; i < parts_.config.batch; ++i) {
         if (i == most) return text + ", ..";
-        const int64_t pair = order[static_cast<size_t>(batch_ * parts_.config.batch + i)];
-        text += (i > 0 ? ", " : "") +
-                state_text(parts_.data, parts_.data.training()[static_cast<size_t>(pair)].input,
-                           parts_.data.training()[static_cast<size_t>(pair)].file);
+        const auto place = static_cast<size_t>(batch_ * parts_.config.batch + i);
+        const Pair& pair = parts_.data.training()[static_cast<size_t>(order[place])];
+        text += (i > 0 ? ", " : "") + sample_text(parts_.data, pair.file, pair.input);
     }
     return text;
 }

@@ -41,9 +41,6 @@ std::string loss_of(const TrainConfig& config);
 /// Returns true if the loss has errors of outputs: the channels of an embedding have none.
 bool has_errors(const TrainConfig& config);
 
-/// Returns a text such as "sample 3 time 2 of 'data.h5'" for messages.
-std::string state_text(const TrainData& data, const dataset::State& state, size_t file);
-
 /// Runs epochs and validations and writes checkpoints. All functions are collective over the job;
 /// errors are Failure or Error, on all ranks.
 class TrainRun {

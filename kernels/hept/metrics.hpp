@@ -39,7 +39,8 @@ std::vector<TrackingScore> tracking_scores(const Queue& queue, View<const T, 2> 
                                            int64_t n_neighbor = 19);
 
 /// Scores of finite probabilities p of a class against y (0 or 1), over the points with nonzero
-/// mask, or all points if mask is empty:
+/// mask, or all points if mask is empty. Points count with their weights (>= 0), or equally if
+/// weights is empty; a point of weight 0 does not count:
 ///   average_precision  sum over thresholds of (R_n - R_(n-1)) P_n; points of equal p are grouped
 ///   roc_auc            area below true positives against false positives, trapezoids at equal p
 ///   f1                 2 TP / (2 TP + FP + FN) with p > 0.5
@@ -47,9 +48,10 @@ std::vector<TrackingScore> tracking_scores(const Queue& queue, View<const T, 2> 
 struct ClassScore {
     double average_precision = 0, roc_auc = 0, f1 = 0;
     int64_t n_point = 0;
+    double positive = 0, negative = 0;  ///< weights of the points with y = 1, y = 0
 };
 template <class T>
 ClassScore class_score(std::span<const T> p, std::span<const uint8_t> y,
-                       std::span<const uint8_t> mask);
+                       std::span<const uint8_t> mask, std::span<const double> weights = {});
 
 }  // namespace surrogate::kernels::hept

@@ -45,7 +45,7 @@ set(rules
     "coupling/job"            "coupling/(job|file)/|${src}core/hidden_characters\\.hpp|${public}"
     "coupling/case"           "coupling/(case|job)/|${public}"
     "coupling/mesh"           "coupling/(mesh|case|job|vtk)/|${public}"
-    "coupling/training"       "coupling/(training|job|figure)/|coupling/dataset/read_(file|form)\\.hpp|${public}"
+    "coupling/training"       "coupling/(training|job|figure)/|coupling/dataset/read_(file|form)\\.hpp|kernels/hept/metrics\\.hpp|${public}"
     "coupling/spectrum"       "coupling/(spectrum|mesh|case|job|figure)/|${public}"
     "coupling/tool"           "coupling/(tool|spectrum|training|mesh|case|job|vtk)/|coupling/file/|${public}"
     "coupling/petsc"          "coupling/petsc/|${public}"

@@ -391,10 +391,11 @@ SURROGATE_API surrogate_status surrogate_model_create(surrogate_context* context
  * Errors: IO; INVALID_ARGUMENT (NULL); NOT_SUPPORTED (a network without weights). Since 0.1 */
 SURROGATE_API surrogate_status surrogate_model_save(const surrogate_model* model, const char* path);
 
-/* Roles of a field of the card. */
+/* Roles of a field of the card. Outputs are all classes or none is. */
 enum {
-    SURROGATE_FIELD = 0,     /* bound by the caller */
-    SURROGATE_COORDINATE = 1 /* taken from the domain, not bound */
+    SURROGATE_FIELD = 0,      /* bound by the caller */
+    SURROGATE_COORDINATE = 1, /* taken from the domain, not bound */
+    SURROGATE_CLASS = 2 /* logit of a class; of one output: logit of class 1 of two. Since 0.2 */
 };
 
 /* One input or output field of the model's card. A network input is (value - mean) / std; a
@@ -402,7 +403,7 @@ enum {
 typedef struct surrogate_field_info {
     const char* name; /* such as "velocity.x" */
     const char* unit; /* "" if the card does not say */
-    int32_t role;     /* SURROGATE_FIELD or SURROGATE_COORDINATE */
+    int32_t role;     /* SURROGATE_FIELD, SURROGATE_COORDINATE or SURROGATE_CLASS */
     int32_t axis;     /* of a coordinate: 0 .. 7; -1 for fields */
     double mean;      /* in the field's unit */
     double std;       /* standard deviation in the field's unit, > 0 */

@@ -213,13 +213,18 @@ SURROGATE_API surrogate_status surrogate_trainer_bind_target_block(surrogate_tra
                                                                    const char* unit,
                                                                    const surrogate_block* block);
 
+/* Label of a point without a class or particle. Since 0.2 */
+enum {
+    SURROGATE_IGNORED_LABEL = -100 /* losses and errors leave the point out, as in PyTorch */
+};
+
 /* Binds the labels of the points. Local. Every step reads the array until it is bound again. With
  * loss=cross_entropy and focal they are classes: class c is output c of the card, whose mean is 0
  * and std is 1. If the card has one output, it is the logit of class 1 of two; the output of HEPT's
  * task pileup is its probability. With loss=infonce they are ids of particles, the same id for all
  * points of a particle.
- *   labels  [n_local, 1] of the output domain, int32 or int64. Classes: 0 .. n_class - 1, or -100
- *           for a point to ignore. Ids: 0, 1, .. in any order, or -100 for a point of no particle.
+ *   labels  [n_local, 1] of the output domain, int32 or int64. Classes: 0 .. n_class - 1. Ids: 0,
+ *           1, .. in any order. SURROGATE_IGNORED_LABEL: a point to ignore, or of no particle.
  *           [n_clouds, 1], the same on all ranks, if outputs have one row per cloud
  * Errors: INVALID_ARGUMENT (another loss), SHAPE. Labels that are not classes, and negative ids,
  * are errors of the step. Since 0.2 */

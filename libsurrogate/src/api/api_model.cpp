@@ -38,7 +38,9 @@ void field_at(const std::vector<FieldCard>& fields, const char* which, int32_t i
     const FieldCard& field = fields[static_cast<size_t>(index)];
     *info = {field.name.c_str(),
              field.unit.c_str(),
-             field.is_coordinate ? SURROGATE_COORDINATE : SURROGATE_FIELD,
+             field.is_coordinate ? SURROGATE_COORDINATE
+             : field.is_class    ? SURROGATE_CLASS
+                                 : SURROGATE_FIELD,
              field.axis,
              field.mean,
              field.std,

@@ -59,20 +59,37 @@ JsonTree copied_object(const json& value, const std::string& where) {
     return JsonTree(json(parse_object(value, where)));
 }
 
-void parse_role(const json& value, const std::string& path, FieldCard& field) {
-    if (value.contains("role")) {
-        const std::string where = key_text(path + ".role");
-        const std::string& role = string_of(value["role"], where);
-        if (role != "coordinate" && role != "field")
-            fail_bad_file(where + ": expected \"coordinate\" or \"field\", found " +
-                          found_text(value["role"]));
-        field.is_coordinate = role == "coordinate";
-    }
+/// Returns true if the role of a field is `special`, and false if it is "field", the default.
+bool has_role(const json& value, const std::string& path, const std::string& special) {
+    if (!value.contains("role")) return false;
+    const std::string where = key_text(path + ".role");
+    const std::string& role = string_of(value["role"], where);
+    if (role != special && role != "field")
+        fail_bad_file(where + ": expected \"" + special + "\" or \"field\", found " +
+                      found_text(value["role"]));
+    return role == special;
+}
+
+void parse_axis(const json& value, const std::string& path, FieldCard& field) {
     const std::string where = key_text(path + ".axis");
     if (field.is_coordinate)
         field.axis = static_cast<int>(count_of(member(value, "axis", key_text(path)), where, 7));
     else if (value.contains("axis"))
         fail_bad_file(where + ": only inputs with \"role\": \"coordinate\" have an axis");
+}
+
+/// A class has the logit of the network, without unit and scale.
+void check_class(const json& value, const std::string& path, const FieldCard& field) {
+    if (!field.is_class) return;
+    const auto require = [&](bool is_right, const char* key, const char* expected) {
+        if (is_right) return;
+        fail_bad_file(key_text(path + "." + key) + ": found " + found_text(value[key]) +
+                      " for an output with \"role\": \"class\", expected " + expected);
+    };
+    require(field.unit.empty() || field.unit == "1", "unit", "\"1\"");
+    require(field.mean == 0, "mean", "0");
+    require(field.std == 1, "std", "1");
+    for (const char* key : {"min", "max"}) require(!value.contains(key), key, "no range");
 }
 
 void parse_numbers(const json& value, const std::string& path, FieldCard& field) {
@@ -96,7 +113,7 @@ FieldCard parse_field(const json& value, const std::string& path, bool is_input)
     if (is_input)
         require_keys(value, where, {"name", "role", "axis", "unit", "mean", "std", "min", "max"});
     else
-        require_keys(value, where, {"name", "unit", "mean", "std", "min", "max"});
+        require_keys(value, where, {"name", "role", "unit", "mean", "std", "min", "max"});
     FieldCard field;
     field.name = parse_name(member(value, "name", where), key_text(path + ".name"));
     require_visible(field.name, key_text(path + ".name"));
@@ -105,8 +122,11 @@ FieldCard parse_field(const json& value, const std::string& path, bool is_input)
     if (const std::string problem = unit_problem(field.unit); !problem.empty())
         fail_bad_file(where_unit + ": expected a unit like \"m^2/(Pa s)\", or \"1\" for none; '" +
                       printable(field.unit) + "' " + problem);
-    if (is_input) parse_role(value, path, field);
+    (is_input ? field.is_coordinate : field.is_class) =
+        has_role(value, path, is_input ? "coordinate" : "class");
+    if (is_input) parse_axis(value, path, field);
     parse_numbers(value, path, field);
+    check_class(value, path, field);
     return field;
 }
 
@@ -130,6 +150,17 @@ std::vector<FieldCard> parse_fields(const json& card, const std::string& key) {
                           " appears twice");
     }
     return fields;
+}
+
+void check_classes(const std::vector<FieldCard>& outputs) {
+    for (size_t i = 1; i < outputs.size(); ++i) {
+        if (outputs[i].is_class == outputs[0].is_class) continue;
+        fail_bad_file(key_text("outputs[" + std::to_string(i) + "].role") + ": '" +
+                      printable(outputs[i].name) + "' is " +
+                      (outputs[i].is_class ? "a class" : "a field") + " and '" +
+                      printable(outputs[0].name) +
+                      "' is not, expected \"class\" for all outputs or for none");
+    }
 }
 
 void parse_pooled_of(const json& value, Card& card) {
@@ -177,6 +208,7 @@ Card parse_card(std::string_view text) {
     if (root.contains("inputs")) {
         card.inputs = parse_fields(root, "inputs");
         card.outputs = parse_fields(root, "outputs");
+        check_classes(card.outputs);
     }
     if (root.contains("pooled")) parse_pooled_of(root["pooled"], card);
     card.provenance = JsonTree(json::object());

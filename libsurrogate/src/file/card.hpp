@@ -17,7 +17,8 @@ struct FieldCard {
     std::string name;
     std::string unit;
     bool is_coordinate = false;
-    int axis = -1;  ///< of a coordinate: 0 .. 7
+    int axis = -1;          ///< of a coordinate: 0 .. 7
+    bool is_class = false;  ///< output: the logit of a class
     double mean = 0, std = 1;
     double min, max;  ///< of the training data; -inf, inf if the card does not say
 };

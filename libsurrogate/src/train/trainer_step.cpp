@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Samples and steps of a trainer: forward pass, loss, backward pass, optimizer.
+#include <surrogate/surrogate_train.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -143,7 +145,7 @@ void Trainer::take_gradients() {
 /// Reads the labels of the points. Throws invalid_argument for a label that is not a class, or not
 /// the id of a particle.
 void Trainer::take_labels(const Column& from) {
-    constexpr int64_t ignored = -100;  // of PyTorch's cross_entropy
+    constexpr int64_t ignored = SURROGATE_IGNORED_LABEL;
     for (int64_t i = 0; i < n_point(); ++i) {
         const int64_t label = load_integer(from, i);
         labels_[i] = label;

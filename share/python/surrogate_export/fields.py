@@ -7,7 +7,7 @@ import numpy as np
 
 from .errors import ExportError, refuse_unknown_keys
 
-_keys = {"inputs": ("name", "role", "axis", "unit", "mean", "std", "min", "max"), "outputs": ("name", "unit", "mean", "std", "min", "max")}
+_keys = {"inputs": ("name", "role", "axis", "unit", "mean", "std", "min", "max"), "outputs": ("name", "role", "unit", "mean", "std", "min", "max")}
 _piece = 1 << 20  # numbers taken at a time: bounds the memory of statistics
 
 
@@ -18,18 +18,32 @@ def _check_text(value, where, longest):
         raise ExportError(f"{where}: at most {longest} bytes without control characters, found {value!r}")
 
 
-def _check_role(field, where, axes):
-    if field.get("role", "field") == "field":
+def _has_role(field, where, special):
+    role = field.get("role", "field")
+    if role not in (special, "field"):
+        raise ExportError(f"{where}.role must be \"{special}\" or \"field\", is {role!r}")
+    return role == special
+
+
+def _check_axis(field, where, axes):
+    if not _has_role(field, where, "coordinate"):
         if "axis" in field:
             raise ExportError(f"{where}.axis: only inputs with \"role\": \"coordinate\" have an axis")
         return
-    if field["role"] != "coordinate":
-        raise ExportError(f"{where}.role must be \"coordinate\" or \"field\", is {field['role']!r}")
     if field.get("axis") not in range(8) or isinstance(field["axis"], bool):
         raise ExportError(f"{where}.axis must be 0 .. 7, is {field.get('axis')!r}")
     if field["axis"] in axes:
         raise ExportError(f"{where}.axis: axis {field['axis']} appears twice")
     axes.add(field["axis"])
+
+
+def _check_class(field, where):
+    """A class is the logit of the network, without unit and scale; mean and std may be left out."""
+    if not _has_role(field, where, "class"):
+        return
+    for key, allowed in (("unit", ("", "1")), ("mean", (0,)), ("std", (1,)), ("min", ()), ("max", ())):
+        if key in field and field[key] not in allowed:
+            raise ExportError(f"{where}.{key}: a class has unit \"1\", mean 0, std 1 and no range, found {field[key]!r}")
 
 
 def _check_numbers(field, where):
@@ -64,8 +78,12 @@ def check_fields(fields, which, n_channel):
             raise ExportError(f"{where}.name: '{field['name']}' is empty or appears twice")
         names.add(field["name"])
         if which == "inputs":
-            _check_role(field, where, axes)
+            _check_axis(field, where, axes)
+        else:
+            _check_class(field, where)
         _check_numbers(field, where)
+    if len({field.get("role", "field") for field in fields}) > 1 and which == "outputs":
+        raise ExportError("card: outputs: the role is \"class\" for all outputs or for none")
     if n_channel is not None and len(fields) != n_channel:
         raise ExportError(f"card: {len(fields)} {which}, but the network has {n_channel} channels")
 
@@ -124,6 +142,8 @@ def statistics(samples):
 
 def complete(field, samples, which):
     """The field with the statistics it lacks, and a word if those given are not those of the array."""
+    if field.get("role") == "class":
+        return {**field, "mean": 0.0, "std": 1.0}, None
     if samples is None:
         if "mean" not in field:
             raise ExportError(f"card: {which} '{field['name']}' has no mean and std, and there is no array of that name")

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // `surrogate evaluate` from outside: its errors equal the errors of predictions by the library.
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <surrogate/surrogate.hpp>
@@ -257,7 +258,8 @@ TEST_F(EvaluateProgram, ClassesHaveTheScoresOfTheirConfusionMatrix) {
     const ClassSet set{.n_sample = 3, .seed = 5};
     set.write(file("test.h5"));
     const std::string model = file("classes/last.safetensors");
-    const std::string arguments = model + " --data " + file("test.h5") + " --labels kind ";
+    const std::string arguments =
+        model + " --data " + file("test.h5") + " --labels kind --reproducible ";
     const Outcome outcome =
         evaluate(0, arguments + "--json " + file("r.json") + " --csv " + file("r.csv"));
     const Context context;
@@ -277,7 +279,7 @@ TEST_F(EvaluateProgram, ClassesHaveTheScoresOfTheirConfusionMatrix) {
         logits[c].resize(height.size());
         plan.bind_output(names[c], column(logits[c].data(), n_point));
     }
-    double confusion[3][3] = {}, loss = 0, n = 0, correct = 0;
+    double confusion[3][3] = {}, loss = 0, n = 0, correct = 0, weighted = 0, weight = 0;
     for (int64_t s = 0; s < set.n_sample; ++s) {
         const auto at = [&](size_t i) {
             const auto point = static_cast<int64_t>(i);
@@ -297,8 +299,12 @@ TEST_F(EvaluateProgram, ClassesHaveTheScoresOfTheirConfusionMatrix) {
             }
             loss += std::log(sum) - logits[static_cast<size_t>(label)][i];
             confusion[label][largest] += 1;
-            correct += static_cast<size_t>(label) == largest ? 1 : 0;
+            const bool is_correct = static_cast<size_t>(label) == largest;
+            correct += is_correct ? 1 : 0;
             n += 1;
+            const double w = set.weight(at(i).first, at(i).second);  // the same in all samples
+            weighted += is_correct ? w : 0;
+            weight += w;
         }
     }
     const json found = report("r.json");
@@ -328,12 +334,140 @@ TEST_F(EvaluateProgram, ClassesHaveTheScoresOfTheirConfusionMatrix) {
     EXPECT_EQ(read(file("r.csv")).substr(0, 23), "label,predicted,points\n");
 #ifdef SURROGATE_MPIRUN
     evaluate(0, arguments + "--json " + file("3.json"), mpirun + " 3");
-    EXPECT_EQ(report("3.json").at("confusion"), found.at("confusion"));
+    EXPECT_EQ(report("3.json"), found);
 #endif
-    expect_told(evaluate(2, arguments + "--worst " + file("w.pvd")), "");
+    EXPECT_EQ(found.at("top_k").at(0).at("accuracy"), found.at("accuracy"));
+    EXPECT_EQ(found.at("samples").size(), 3u);
+    EXPECT_GT(found.at("mean").at("roc_auc"), 0.5);
+    evaluate(0, arguments + "--top-k 2 --top-k 3 --json " + file("k.json"));
+    EXPECT_NEAR(report("k.json").at("top_k").at(1).at("accuracy").get<double>(), 1, 1e-12);
+    expect_told(evaluate(2, arguments + "--top-k 4"), "--top-k is 4, expected 1 to 3");
+    expect_told(evaluate(2, model + " --data " + file("test.h5")), "there are no labels");
+    expect_told(evaluate(2, model + " --particles particle --data " + file("test.h5")),
+                "the outputs of the model are classes");
+    expect_told(surrogate("info " + model), "3: low, middle, high");
+#ifdef SURROGATE_HAS_CHART
+    evaluate(0, arguments + "--plot " + file("w.png") + " --worst " + file("w.pvd"));
+    EXPECT_EQ(read(file("w.png")).substr(1, 3), "PNG");
+    const std::string mesh = read(file("w/step_000000.vtu"));
+    for (const std::string name : {"class", "class.target", "low", "middle", "high"})
+        EXPECT_NE(mesh.find("Name=\"" + name + "\""), std::string::npos) << name;
+#endif
+    ClassSet{.n_sample = 3, .seed = 5, .has_weights = true}.write(file("weights.h5"));
+    evaluate(0, model + " --labels kind --data " + file("weights.h5") + " --json " +
+                    file("weights.json"));
+    EXPECT_NEAR(report("weights.json").at("accuracy").get<double>(), weighted / weight, 1e-12);
+    // Cards of earlier versions have no classes.
+    const std::string earlier = file("earlier.safetensors");
+    EXPECT_EQ(surrogate("convert " + model + " " + earlier +
+                        " --remove outputs.low.role --remove outputs.middle.role --remove "
+                        "outputs.high.role")
+                  .status,
+              0);
+    evaluate(0, earlier + " --data " + file("test.h5") + " --labels kind --reproducible --json " +
+                    file("earlier.json"));
+    EXPECT_EQ(report("earlier.json").at("classes"), found.at("classes"));
     ClassSet{.n_sample = 2, .bad_sample = 1, .bad_label = 9}.write(file("bad.h5"));
     expect_told(evaluate(2, model + " --labels kind --data " + file("bad.h5")),
                 "has the label 9 at point 5");
+}
+
+/// The trained model of one output as a classifier and as an embedding.
+TEST_F(EvaluateProgram, OneLogitSeparatesTwoClasses) {
+    const std::string classifier = file("binary.safetensors");
+    const Outcome outcome = surrogate(
+        "convert " + model() + " " + classifier +
+        " --set outputs.pressure.role=class --set outputs.pressure.unit= --set "
+        "outputs.pressure.mean=0 --set outputs.pressure.std=1 --remove outputs.pressure.min "
+        "--remove outputs.pressure.max --set outputs.pressure.name=wet --set "
+        "inputs.mobility.unit=m");
+    ASSERT_EQ(outcome.status, 0) << outcome.text;
+    expect_told(surrogate("info " + classifier), "2: not wet, wet");
+    const std::string arguments =
+        classifier + " --map mobility=height --labels kind --data " + file("classes.h5");
+    ClassSet{.n_sample = 2}.write(file("classes.h5"));
+    expect_told(evaluate(2, arguments), "expected 0 to 1, or -100");
+    ClassSet{.n_sample = 2, .is_binary = true}.write(file("classes.h5"));
+    evaluate(0, arguments + " --json " + file("r.json"));
+    const json classes = report("r.json").at("classes");
+    EXPECT_EQ(classes.at(0).at("name"), "not wet");
+    EXPECT_EQ(classes.at(1).at("name"), "wet");
+    EXPECT_EQ(classes.at(0).at("points").get<int>() + classes.at(1).at("points").get<int>(), 126);
+    EXPECT_NEAR(classes.at(0).at("roc_auc").get<double>(),
+                classes.at(1).at("roc_auc").get<double>(), 1e-12);
+}
+
+TEST_F(EvaluateProgram, EmbeddingsAreScoredByTheParticlesOfNearestPoints) {
+    const std::string embedding = file("embedding.safetensors");
+    ASSERT_EQ(
+        surrogate("convert " + model() + " " + embedding + " --set inputs.mobility.unit=m").status,
+        0);
+    const ClassSet set{.n_sample = 3};
+    set.write(file("hits.h5"));
+    const std::string arguments = embedding +
+                                  " --map mobility=height --reproducible --particles particle "
+                                  "--data " +
+                                  file("hits.h5");
+    expect_told(evaluate(0, arguments + " --json " + file("r.json") + " --csv " + file("r.csv")),
+                "accuracy@k");
+    const json found = report("r.json");
+    const Context context;
+    const Model loaded(context, embedding);
+    std::vector<double> x, height(64), p(64);
+    std::vector<int64_t> particle;
+    for (int64_t i = 0; i < 8; ++i) {
+        for (int64_t j = 0; j < 8; ++j) {
+            x.insert(x.end(), {static_cast<double>(i), static_cast<double>(j)});
+            particle.push_back(set.particle(i, j));
+        }
+    }
+    const Domain domain(context, matrix(x.data(), 64, 2));
+    Plan plan(loaded, domain, {{"reproducible", "true"}});
+    plan.bind_input("mobility", column(height.data(), 64));
+    plan.bind_output("pressure", column(p.data(), 64));
+    double accuracy = 0, recall = 0;
+    for (int64_t s = 0; s < set.n_sample; ++s) {
+        for (size_t i = 0; i < 64; ++i)
+            height[i] = set.height(s, static_cast<int64_t>(i) / 8, static_cast<int64_t>(i) % 8);
+        plan.run();
+        double first = 0, all = 0, n = 0;
+        for (size_t i = 0; i < 64; ++i) {
+            const auto k = std::count(particle.begin(), particle.end(), particle[i]) - 1;
+            if (particle[i] < 0 || k == 0) continue;
+            std::vector<std::pair<float, size_t>> others;
+            for (size_t j = 0; j < 64; ++j) {
+                const auto e = static_cast<float>(p[i]) - static_cast<float>(p[j]);
+                others.emplace_back(e * e, j);
+            }
+            std::sort(others.begin(), others.end());
+            for (size_t j = 1; j < 20; ++j) {
+                const double match = particle[others[j].second] == particle[i] ? 1 : 0;
+                all += match / static_cast<double>(k);
+                if (j <= static_cast<size_t>(k)) first += match / static_cast<double>(k);
+            }
+            n += 1;
+        }
+        EXPECT_EQ(n, 60);
+        const json& sample = found.at("samples").at(static_cast<size_t>(s));
+        EXPECT_EQ(sample.at("hits"), 60);
+        EXPECT_NEAR(sample.at("accuracy").get<double>(), first / n, 1e-12);
+        accuracy += first / n / 3;
+        recall += all / n / 3;
+    }
+    EXPECT_NEAR(found.at("accuracy").get<double>(), accuracy, 1e-12);
+    EXPECT_NEAR(found.at("recall").get<double>(), recall, 1e-12);
+    EXPECT_NEAR(found.at("precision").get<double>(), recall * 3 / 19, 1e-12);
+    EXPECT_EQ(read(file("r.csv")).substr(0, 49),
+              "file,sample,state,hits,accuracy,precision,recall\n");
+#ifdef SURROGATE_MPIRUN
+    evaluate(0, arguments + " --json " + file("3.json"), mpirun + " 3");
+    EXPECT_EQ(report("3.json"), found);
+#endif
+    expect_told(evaluate(2, arguments + " --labels kind"), "--labels");
+    expect_told(evaluate(2, arguments + " --plot " + file("w.png")), "with --particles");
+    const std::string of_kinds =
+        embedding + " --map mobility=height --particles kind --data " + file("hits.h5");
+    expect_told(evaluate(2, of_kinds), "allow at most 20");
 }
 
 TEST_F(EvaluateProgram, BadArgumentsAreErrorsBeforeAnythingIsWritten) {
@@ -348,6 +482,8 @@ TEST_F(EvaluateProgram, BadArgumentsAreErrorsBeforeAnythingIsWritten) {
     expect_refused(model() + data + " --lead 60", "has no axis time");
     expect_refused(model() + data + " --map mobility=mobilty", "did you mean 'mobility'");
     expect_refused(model() + data + " --map mobility", "mobility");
+    expect_refused(model() + data + " --top-k 1", "--top-k is for classifiers");
+    expect_refused(model() + data + " --labels mobility", "has no integer variable 'mobility'");
     expect_refused(file("no.safetensors") + data, "no.safetensors");
     expect_refused(SURROGATE_TEST_DATA "/flare/tiny.safetensors" + data, "names no fields");
     LatticeSet{.unit = "1"}.write(file("unit.h5"));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -77,7 +78,9 @@ struct ClassSet {
     int64_t bad_sample = -1, bad_label = 0;  ///< label of point 5 of this sample
     int64_t ignored_sample = -1;             ///< whose points are all ignored
     bool is_binary = false;
+    bool has_weights = false;
 
+    double weight(int64_t i, int64_t j) const { return 1 + static_cast<double>((i * n + j) % 3); }
     double height(int64_t sample, int64_t i, int64_t j) const {
         const double x = static_cast<double>(i) / static_cast<double>(n);
         const double y = static_cast<double>(j) / static_cast<double>(n);
@@ -90,6 +93,10 @@ struct ClassSet {
         if (is_binary) return sum < 0.9 ? 0 : 1;
         return sum < 0.5 ? 0 : sum < 1.2 ? 1 : 2;
     }
+    /// Particles of four points, and of the last point alone; none for the first points.
+    int64_t particle(int64_t i, int64_t j) const {
+        return i * n + j < 3 ? -100 : (i * n + j + 1) / 4;
+    }
 
     void write(const std::string& path) const {
         const Context context;
@@ -101,21 +108,27 @@ struct ClassSet {
         set.add("y", {"y"}, "m", nullptr, SURROGATE_FLOAT64, "Y");
         set.add("height", {"sample", "x", "y"}, "m");
         set.add("kind", {"sample", "x", "y"}, nullptr, nullptr, SURROGATE_INT64);
+        set.add("particle", {"sample", "x", "y"}, nullptr, nullptr, SURROGATE_INT64);
+        if (has_weights) set.add("weight", {"x", "y"}, "1");
         set.begin();
-        std::vector<double> axis, heights;
-        std::vector<int64_t> labels;
+        std::vector<double> axis, heights, weights;
+        std::vector<int64_t> labels, particles;
         for (int64_t i = 0; i < n; ++i) axis.push_back(static_cast<double>(i));
         for (int64_t s = 0; s < n_sample; ++s)
             for (int64_t i = 0; i < n; ++i)
                 for (int64_t j = 0; j < n; ++j) {
                     heights.push_back(height(s, i, j));
                     labels.push_back(label(s, i, j));
+                    particles.push_back(particle(i, j));
                 }
         set.put("x", 0, column(axis.data(), n));
         set.put("y", 0, column(axis.data(), n));
         set.put("height", 0, column(heights.data(), std::ssize(heights)));
-        surrogate_array integers = column(labels.data(), std::ssize(labels));
-        set.put("kind", 0, integers);
+        set.put("kind", 0, column(labels.data(), std::ssize(labels)));
+        for (int64_t i = 0; i < n; ++i)
+            for (int64_t j = 0; j < n; ++j) weights.push_back(weight(i, j));
+        if (has_weights) set.put("weight", 0, column(weights.data(), n * n));
+        set.put("particle", 0, column(particles.data(), std::ssize(particles)));
         set.finish();
     }
 };

@@ -140,6 +140,33 @@ TEST(ClassScores, AreThoseOfTheDefinitions) {
     EXPECT_EQ(score.n_point, 6);
 }
 
+TEST(ClassScores, CountPointsWithTheirWeights) {
+    // Values of scikit-learn: average_precision_score, roc_auc_score and f1_score.
+    const std::vector<double> p = {0.9, 0.8, 0.7, 0.4, 0.4, 0.1, 0.95};
+    const std::vector<uint8_t> y = {1, 0, 1, 1, 0, 0, 1}, mask(7, 1);
+    const std::vector<double> weights = {0.5, 1, 2, 0.25, 3, 0.75, 0};
+    const ClassScore score = class_score<double>(p, y, mask, weights);
+    EXPECT_NEAR(score.average_precision, 0.7383357383357385, 1e-15);
+    EXPECT_NEAR(score.roc_auc, 0.799043062200957, 1e-15);
+    EXPECT_NEAR(score.f1, 0.8, 1e-15);
+    EXPECT_EQ(score.n_point, 6);
+    EXPECT_EQ(score.positive, 2.75);
+    EXPECT_EQ(score.negative, 4.75);
+    // Repeated points are points of whole weights.
+    const std::vector<double> twice = {1, 2, 1, 1, 3, 1, 1};
+    std::vector<double> long_p;
+    std::vector<uint8_t> long_y;
+    for (size_t i = 0; i < p.size(); ++i) {
+        long_p.insert(long_p.end(), static_cast<size_t>(twice[i]), p[i]);
+        long_y.insert(long_y.end(), static_cast<size_t>(twice[i]), y[i]);
+    }
+    const ClassScore repeated = class_score<double>(long_p, long_y, {});
+    const ClassScore weighted = class_score<double>(p, y, {}, twice);
+    EXPECT_NEAR(weighted.average_precision, repeated.average_precision, 1e-15);
+    EXPECT_NEAR(weighted.roc_auc, repeated.roc_auc, 1e-15);
+    EXPECT_THROW(class_score<double>(p, y, {}, std::span(weights).first(3)), Error);
+}
+
 TEST(ClassScores, AreOfSelectedPointsAndZeroWhereUndefined) {
     const std::vector<float> p = {0.9F, 0.2F, 0.6F, 0.5F};
     const std::vector<uint8_t> y = {0, 1, 1, 0}, mask = {0, 1, 1, 1}, none(4, 0);

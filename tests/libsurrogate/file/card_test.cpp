@@ -101,7 +101,34 @@ TEST(Card, ChecksumsAreNumbers) {
 TEST(Card, FieldRoleMayBeWritten) {
     json card = small_card();
     card["inputs"][2]["role"] = "field";
+    card["outputs"][0]["role"] = "field";
     EXPECT_FALSE(parse_card(card.dump()).inputs[2].is_coordinate);
+    EXPECT_FALSE(parse_card(card.dump()).outputs[0].is_class);
+}
+
+TEST(Card, OutputsMayBeClasses) {
+    json card = small_card();
+    const json sea =
+        json::parse(R"({"name": "sea", "role": "class", "unit": "1", "mean": 0, "std": 1})");
+    card["outputs"] = json::array({sea, sea});
+    card["outputs"][1]["name"] = "land";
+    card["outputs"][1]["unit"] = "";
+    const Card found = parse_card(card.dump());
+    EXPECT_TRUE(found.outputs[0].is_class && found.outputs[1].is_class);
+    const auto expect_refused = [&](const json& change, const char* key, const char* text) {
+        json wrong = card;
+        wrong["outputs"][1].merge_patch(change);
+        const test::Refusal refused = test::refusal([&] { parse_card(wrong.dump()); });
+        EXPECT_EQ(refused.status, Status::bad_file) << change;
+        EXPECT_TRUE(refused.says("'outputs[1]." + std::string(key) + "'")) << refused.text;
+        EXPECT_TRUE(refused.says(text)) << refused.text;
+    };
+    expect_refused({{"unit", "m"}}, "unit", "expected \"1\"");
+    expect_refused({{"mean", 0.5}}, "mean", "expected 0");
+    expect_refused({{"std", 2}}, "std", "expected 1");
+    expect_refused({{"max", 2}}, "max", "expected no range");
+    expect_refused({{"role", "field"}}, "role", "expected \"class\" for all outputs or for none");
+    expect_refused({{"role", "clas"}}, "role", "expected \"class\" or \"field\", found \"clas\"");
 }
 
 /// A change of small_card() by a JSON merge patch at a location (null removes), and the expected
@@ -156,7 +183,9 @@ const BadCard bad_cards[] = {
     {"/inputs/0/axis", "8", {"'inputs[0].axis'", "at most 7, found 8"}},
     {"/inputs/0/axis", "-1", {"'inputs[0].axis'", "found -1"}},
     {"/inputs/0/axis", "1", {"'inputs[1].axis'", "axis 1 appears twice"}},
-    {"/outputs/0/role", "\"field\"", {"'outputs[0]'", "unknown key 'role'"}},
+    {"/outputs/0/role", "\"coordinate\"", {"'outputs[0].role'", "\"class\""}},
+    {"/outputs/0/axis", "0", {"'outputs[0]'", "unknown key 'axis'"}},
+    {"/inputs/2/role", "\"class\"", {"'inputs[2].role'", "expected \"coordinate\""}},
     {"/checksums", "[]", {"'checksums'", "expected an object"}},
     {"/checksums", R"({"a": 1})", {"'checksums' tensor 'a'", "expected a string, found 1"}},
     {"/checksums", R"({"a": "12"})", {"tensor 'a'", "16 lower-case hex digits", "'12'"}},

@@ -264,8 +264,15 @@ class Refusals(Folder):
         card["inputs"][2]["units"] = "m"
         self.refused("inputs[2]: unknown key 'units'", "'unit'", card=card)
         card = export_cases.card()
-        card["outputs"][0]["role"] = "field"
-        self.refused("outputs[0]: unknown key 'role'", card=card)
+        card["outputs"][0]["axis"] = 0
+        self.refused("outputs[0]: unknown key 'axis'", card=card)
+        card = export_cases.card()
+        card["outputs"][0]["role"] = "class"
+        self.refused("outputs[0].unit: a class has unit", card=card)
+        card["outputs"][0] = {"name": "sea", "role": "class", "unit": "1", "std": 2}
+        self.refused("outputs[0].std: a class has", card=card)
+        card["outputs"][0] = {"name": "sea", "role": "class", "unit": "1"}
+        self.refused("for all outputs or for none", card=card)
 
     def test_misspelt_family_and_class(self):
         self.refused("family 'flair' is not known", "did you mean 'flare'", card=self.card_with(family="flair"))
