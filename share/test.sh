@@ -4,7 +4,7 @@
 #
 #     sh share/test.sh [ctest option]...        for instance: sh share/test.sh -R check_matrix
 #
-# As root, or as a user with sudo where packages are missing. About an hour on two cores from nothing.
+# As root, or as a user with sudo where packages are missing. About 50 minutes on two cores from nothing.
 set -eu
 cd "$(dirname "$0")/.."
 . share/packages.sh
