@@ -23,7 +23,7 @@ using impl::LossKind;
 using impl::SampleOutcome;
 
 impl::FieldCard output(const char* name, double std) {
-    return {name, "", false, -1, 0, std, -INFINITY, INFINITY};
+    return {name, "", false, -1, false, 0, std, -INFINITY, INFINITY};
 }
 
 impl::Recipe recipe_of(LossKind kind) {
