@@ -103,10 +103,10 @@ public:
 };
 
 impl::FieldCard coordinate(int axis, double mean, double std) {
-    return {std::string(1, "xyz"[axis]), "m", true, axis, mean, std, -1, 1};
+    return {std::string(1, "xyz"[axis]), "m", true, axis, false, mean, std, -1, 1};
 }
 impl::FieldCard field(const std::string& name, double mean = 0, double std = 1) {
-    return {name, "", false, -1, mean, std, -INFINITY, INFINITY};
+    return {name, "", false, -1, false, mean, std, -INFINITY, INFINITY};
 }
 
 impl::Card bare() {

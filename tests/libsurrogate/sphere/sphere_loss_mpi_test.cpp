@@ -81,8 +81,8 @@ struct Case {
         return recipe;
     }
     static std::vector<impl::FieldCard> outputs() {
-        return {{"p", "", false, -1, 0, 1, -INFINITY, INFINITY},
-                {"q", "", false, -1, 0, 1, -INFINITY, INFINITY}};
+        return {{"p", "", false, -1, false, 0, 1, -INFINITY, INFINITY},
+                {"q", "", false, -1, false, 0, 1, -INFINITY, INFINITY}};
     }
     double value() {
         EXPECT_EQ(loss.measure(comm, points.sample(), domain.get()->domain->n_global(),

@@ -23,7 +23,7 @@ using impl::SampleOutcome;
 constexpr size_t n_class = 3;
 
 impl::FieldCard logit(const char* name) {
-    return {name, "", false, -1, 0, 1, -INFINITY, INFINITY};
+    return {name, "", false, -1, false, 0, 1, -INFINITY, INFINITY};
 }
 
 kernels::Queue queue(int n_thread) {
