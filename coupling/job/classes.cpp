@@ -16,6 +16,12 @@ std::vector<std::string> class_names(const std::vector<std::string>& outputs) {
     return {"not " + outputs.front(), outputs.front()};
 }
 
+std::vector<std::string> class_names(const std::vector<surrogate_field_info>& outputs) {
+    std::vector<std::string> names;
+    for (const surrogate_field_info& output : outputs) names.emplace_back(output.name);
+    return class_names(names);
+}
+
 bool returns_probability(const Model& model) {
     const auto card = nlohmann::json::parse(model.describe()).at("card");
     return card.at("family") == "hept" && card.at("network").value("task", "") == "pileup";

@@ -21,6 +21,7 @@ inline size_t n_class_of(size_t n_output) {
 
 /// Returns the names of the classes: the names of the outputs, or "not NAME" and "NAME" of one.
 std::vector<std::string> class_names(const std::vector<std::string>& outputs);
+std::vector<std::string> class_names(const std::vector<surrogate_field_info>& outputs);
 
 /// Returns true if the single output of a classifier is the probability of class 1 instead of its
 /// logit: HEPT with the task pileup ends with a sigmoid.

@@ -18,12 +18,6 @@ std::string logit_array(const std::string& name) {
     return name + "_logit";
 }
 
-std::vector<std::string> names_of(const std::vector<surrogate_field_info>& outputs) {
-    std::vector<std::string> names;
-    for (const surrogate_field_info& output : outputs) names.emplace_back(output.name);
-    return class_names(names);
-}
-
 }  // namespace
 
 void check_class_output(const OutputPlaces& places,
@@ -80,7 +74,7 @@ ClassOutput class_output(const FieldPlan& plan, const std::vector<std::vector<do
 
 std::vector<std::string> class_lines(const std::vector<surrogate_field_info>& outputs,
                                      const std::vector<double>& logits, bool has_logits) {
-    const std::vector<std::string> names = names_of(outputs);
+    const std::vector<std::string> names = class_names(outputs);
     std::vector<double> probabilities(names.size());
     const size_t predicted = classify(logits, probabilities);
     std::vector<std::string> lines = {std::string(class_array) + " = " +
@@ -96,7 +90,7 @@ std::vector<std::string> class_lines(const std::vector<surrogate_field_info>& ou
 
 std::string counts_of_classes(const std::vector<surrogate_field_info>& outputs,
                               const std::vector<int64_t>& counts) {
-    const std::vector<std::string> names = names_of(outputs);
+    const std::vector<std::string> names = class_names(outputs);
     std::string text;
     for (size_t c = 0; c < names.size(); ++c)
         text += (c > 0 ? ", " : "") + one_line(names[c], 60) + " " + grouped(counts[c]);

@@ -182,9 +182,7 @@ std::string pooled_of(const surrogate_input_statistics& pooled) {
 
 /// Returns a text such as "3: sea, land, ice".
 std::string classes_of(const std::vector<surrogate_field_info>& outputs) {
-    std::vector<std::string> names;
-    for (const auto& output : outputs) names.emplace_back(output.name);
-    names = class_names(names);
+    const std::vector<std::string> names = class_names(outputs);
     std::string text;
     for (const std::string& name : names) text += (text.empty() ? "" : ", ") + one_line(name, 60);
     return std::to_string(names.size()) + ": " + one_line(text);

@@ -59,20 +59,11 @@ std::array<bool, 3> mixed_axes(const Augmentation& augmentation) {
     return mixes;
 }
 
-/// Returns the axes of a component of a vector or tensor, such as "x" of "velocity.x"; "" for
-/// other fields.
-std::string component_of(const Channel& channel) {
-    const size_t dot = channel.name.rfind('.');
-    if (dot == std::string::npos || channel.is_coordinate()) return "";
-    const std::string axes = channel.name.substr(dot + 1);
-    return axes.find_first_not_of("xyz") == std::string::npos ? axes : "";
-}
-
 void check_vectors(const Augmentation& augmentation, const std::vector<Channel>& channels,
                    const std::string& side) {
     const std::array<bool, 3> mixes = mixed_axes(augmentation);
     for (const Channel& channel : channels)
-        if (component_of(channel).size() > 1)
+        if (component_of(channel).value_or("").size() > 1)
             fail("[data.augment] rotates and flips numbers and vectors; '" +
                  one_line(channel.name, 60) + "' is a component of a tensor");
     for (const VectorFields& vector : vectors_of(channels)) {
@@ -130,7 +121,7 @@ void transform_points(const Transform& transform, const std::array<double, 3>& c
 std::vector<VectorFields> vectors_of(const std::vector<Channel>& channels) {
     std::map<std::string, VectorFields> vectors;
     for (size_t i = 0; i < channels.size(); ++i) {
-        const std::string axis = component_of(channels[i]);
+        const std::string axis = component_of(channels[i]).value_or("");
         if (axis.size() != 1) continue;
         const std::string name = channels[i].name.substr(0, channels[i].name.size() - 2);
         auto& vector = vectors.try_emplace(name, VectorFields{-1, -1, -1}).first->second;

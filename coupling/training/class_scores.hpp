@@ -50,7 +50,7 @@ public:
     /// Returns the mean of -log p of the labels.
     double cross_entropy() const { return cross_entropy_ / n_sample(); }
     /// Returns the fraction of points whose label is among the k most probable classes, for each k.
-    /// Of equally probable classes the first ones count.
+    /// The first ones of equally probable classes count.
     std::vector<double> top_k_accuracy() const;
 
     ClassScore of_class(size_t label) const;

@@ -197,6 +197,19 @@ bool TrainData::has_one_place() const {
     return has_fixed_points() && (n_file() == 1 || form().points == PointForm::sphere);
 }
 
+std::vector<std::string> names_of(const std::vector<Channel>& channels) {
+    std::vector<std::string> names;
+    for (const Channel& channel : channels) names.push_back(channel.name);
+    return names;
+}
+
+std::optional<std::string> component_of(const Channel& channel) {
+    const size_t dot = channel.name.rfind('.');
+    if (dot == std::string::npos || channel.is_coordinate()) return std::nullopt;
+    if (channel.name.find_first_not_of("xyz", dot + 1) != std::string::npos) return std::nullopt;
+    return channel.name.substr(dot + 1);
+}
+
 std::string sample_text(const TrainData& data, size_t file, const dataset::State& state) {
     std::string text = "sample " + std::to_string(state.sample);
     if (data.form().is_series) text += ", state " + std::to_string(state.time);

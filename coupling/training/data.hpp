@@ -72,6 +72,13 @@ private:
     std::vector<Pair> training_, validation_;
 };
 
+/// Returns the names of channels.
+std::vector<std::string> names_of(const std::vector<Channel>& channels);
+
+/// Returns the axes of a component of a vector or tensor, such as "x" of "velocity.x"; none for
+/// other fields.
+std::optional<std::string> component_of(const Channel& channel);
+
 /// Returns a text for messages: "sample 3 of 'data.h5'", in a series "sample 3, state 2 of ..".
 std::string sample_text(const TrainData& data, size_t file, const dataset::State& state);
 

@@ -6,7 +6,7 @@
 #include <array>
 #include <stdexcept>
 
-#include "coupling/job/output.hpp"
+#include "coupling/training/labels.hpp"
 #include "kernels/hept/metrics.hpp"
 
 namespace surrogate::tool {
@@ -53,12 +53,7 @@ void EmbeddingEvaluation::run() {
         runs_.evaluate(pair, [&] {
             particles = read_labels(data_.file(pair.file), channels_.labels->stored, pair.target,
                                     {}, runs_.domain().range());
-            for (size_t i = 0; i < particles.size(); ++i)
-                if (particles[i] < 0 && particles[i] != SURROGATE_IGNORED_LABEL)
-                    fail("'" + one_line(channels_.labels->stored, 60) + "' of " +
-                         sample_text(data_, pair.file, pair.target) + " has the id " +
-                         std::to_string(particles[i]) +
-                         ", expected 0 or more, or -100 for a hit of no particle");
+            require_particles(data_, channels_, pair, particles, runs_.domain().range().first);
         });
         runs_.count_outside();
         particles = job_.gather(particles);

@@ -14,18 +14,6 @@ namespace surrogate::tool {
 
 namespace {
 
-constexpr int64_t part_points = int64_t{1} << 18;  // read at a time: 2 MB
-
-/// Calls check(pair) for the pairs of this rank. Collective.
-template <class Check>
-void check_each(const Job& job, const std::vector<Pair>& pairs, const Check& check) {
-    job.agree([&] {
-        const auto size = static_cast<size_t>(job.size());
-        for (size_t i = static_cast<size_t>(job.rank()); i < pairs.size(); i += size)
-            check(pairs[i]);
-    });
-}
-
 std::string label_text(const TrainData& data, const ModelChannels& channels, const Pair& pair) {
     return "'" + one_line(channels.labels->stored, 60) + "' of " +
            sample_text(data, pair.file, pair.target);
@@ -33,16 +21,14 @@ std::string label_text(const TrainData& data, const ModelChannels& channels, con
 
 void check_sample(const TrainData& data, const ModelChannels& channels, const Pair& pair) {
     const dataset::ReadFile& file = data.file(pair.file);
-    const int64_t n_point = file.n_point(pair.target.sample);
     bool has_class = false;
-    for (int64_t first = 0; first < n_point; first += part_points) {
-        const PointRange range{first, std::min(part_points, n_point - first)};
+    for_each_part(file.n_point(pair.target.sample), [&](const PointRange& range) {
         const auto labels = read_labels(file, channels.labels->stored, pair.target, {}, range);
-        require_classes(data, channels, pair, labels, first);
+        require_classes(data, channels, pair, labels, range.first);
         has_class = has_class || std::any_of(labels.begin(), labels.end(), [](int64_t label) {
                         return label != SURROGATE_IGNORED_LABEL;
                     });
-    }
+    });
     if (!has_class)
         fail(label_text(data, channels, pair) +
              " ignores all points (label -100), and its loss is undefined; leave the "
@@ -56,10 +42,8 @@ void check_particles_of(const TrainData& data, const ModelChannels& channels, co
     std::vector<int64_t> ids =
         read_labels(file, channels.labels->stored, pair.target, {}, {0, n_point});
     const std::vector<double> weights = read_weights(file, pair.target, {}, {0, n_point});
+    require_particles(data, channels, pair, ids, 0);
     for (size_t i = 0; i < ids.size(); ++i) {
-        if (ids[i] < 0 && ids[i] != SURROGATE_IGNORED_LABEL)
-            fail(where + " has the id " + std::to_string(ids[i]) + " at point " +
-                 std::to_string(i) + ", expected 0 or more, or -100 for a point of no particle");
         if (weights.empty() || weights[i] == 1) continue;
         if (weights[i] != 0)
             fail(where + ": the weight of point " + std::to_string(i) + " is " +
@@ -81,15 +65,12 @@ bool uses_classes(const std::string& loss) {
 }
 
 std::vector<std::string> class_names(const ModelChannels& channels) {
-    std::vector<std::string> outputs;
-    for (const Channel& output : channels.outputs) outputs.push_back(output.name);
-    return class_names(outputs);
+    return class_names(names_of(channels.outputs));
 }
 
 std::vector<double> class_weights(const TrainConfig& config, const ModelChannels& channels) {
     std::vector<double> weights(class_names(channels).size(), 1.0);
-    std::vector<std::string> names;
-    for (const Channel& output : channels.outputs) names.push_back(output.name);
+    const std::vector<std::string> names = names_of(channels.outputs);
     for (const auto& [name, weight] : config.class_weights) {
         const auto found = std::find(names.begin(), names.end(), name);
         if (found == names.end()) {
@@ -115,15 +96,25 @@ void require_classes(const TrainData& data, const ModelChannels& channels, const
     }
 }
 
+void require_particles(const TrainData& data, const ModelChannels& channels, const Pair& pair,
+                       const std::vector<int64_t>& ids, int64_t first) {
+    for (size_t i = 0; i < ids.size(); ++i) {
+        if (ids[i] >= 0 || ids[i] == SURROGATE_IGNORED_LABEL) continue;
+        fail(label_text(data, channels, pair) + " has the id " + std::to_string(ids[i]) +
+             " at point " + std::to_string(first + static_cast<int64_t>(i)) +
+             ", expected 0 or more, or -100 for a point of no particle");
+    }
+}
+
 void check_labels(const Job& job, const TrainData& data, const ModelChannels& channels,
                   const std::vector<Pair>& pairs) {
     if (!channels.labels) return;
-    check_each(job, pairs, [&](const Pair& pair) { check_sample(data, channels, pair); });
+    for_own_pairs(job, pairs, [&](const Pair& pair) { check_sample(data, channels, pair); });
 }
 
 void check_particles(const Job& job, const TrainData& data, const ModelChannels& channels,
                      const std::vector<Pair>& pairs) {
-    check_each(job, pairs, [&](const Pair& pair) { check_particles_of(data, channels, pair); });
+    for_own_pairs(job, pairs, [&](const Pair& pair) { check_particles_of(data, channels, pair); });
 }
 
 }  // namespace surrogate::tool

@@ -27,6 +27,22 @@ std::vector<double> class_weights(const TrainConfig& config, const ModelChannels
 void require_classes(const TrainData& data, const ModelChannels& channels, const Pair& pair,
                      const std::vector<int64_t>& labels, int64_t first);
 
+/// Throws Failure for a label of a pair that is neither the id of a particle nor ignored. `first`
+/// is the point of ids[0]. Local.
+void require_particles(const TrainData& data, const ModelChannels& channels, const Pair& pair,
+                       const std::vector<int64_t>& ids, int64_t first);
+
+/// Calls check(pair) for the pairs of this rank, among which they are divided. Collective; errors
+/// are Failure or Error, on all ranks.
+template <class Check>
+void for_own_pairs(const Job& job, const std::vector<Pair>& pairs, const Check& check) {
+    job.agree([&] {
+        const auto size = static_cast<size_t>(job.size());
+        for (size_t i = static_cast<size_t>(job.rank()); i < pairs.size(); i += size)
+            check(pairs[i]);
+    });
+}
+
 /// Checks that all labels of the pairs are classes or ignored, and that no sample is ignored
 /// completely. The samples are divided among the ranks. Collective; errors are Failure, on all
 /// ranks, with the first wrong label. Does nothing without labels.

@@ -11,16 +11,6 @@
 
 namespace surrogate::tool {
 
-namespace {
-
-std::vector<std::string> names_of(const std::vector<Channel>& channels) {
-    std::vector<std::string> names;
-    for (const Channel& channel : channels) names.push_back(channel.name);
-    return names;
-}
-
-}  // namespace
-
 std::string loss_of(const TrainConfig& config) {
     for (const Setting& setting : config.training)
         if (setting.key == "loss") return setting.value;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -18,6 +19,15 @@ struct PointRange {
     int64_t first = 0;
     int64_t n = 0;
 };
+
+constexpr int64_t part_points = int64_t{1} << 18;  ///< points that are read at a time: 2 MB
+
+/// Calls use(range) for the parts of n_point points, one after the other.
+template <class Use>
+void for_each_part(int64_t n_point, const Use& use) {
+    for (int64_t first = 0; first < n_point; first += part_points)
+        use(PointRange{first, std::min(part_points, n_point - first)});
+}
 
 /// Returns the balanced range of points of `rank` of `size`; on the sphere it has whole rows.
 PointRange share_of(const dataset::ReadFile& file, int64_t sample, int rank, int size);

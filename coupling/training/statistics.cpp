@@ -12,8 +12,7 @@ namespace surrogate::tool {
 
 namespace {
 
-constexpr int64_t part_points = int64_t{1} << 18;  // read at a time: a few megabytes
-constexpr size_t round_words = size_t{1} << 20;    // 8 MB for one sum over the ranks
+constexpr size_t round_words = size_t{1} << 20;  // 8 MB for one sum over the ranks
 constexpr double largest_number = 1e140;  // sums of 10^27 squares stay below the largest double
 constexpr double least_std = 1e-8;        // as the official normalizer adds (spec of FLARE)
 
@@ -27,9 +26,9 @@ std::vector<Part> parts_of(const TrainData& data) {
     std::vector<Part> parts;
     for (size_t pair = 0; pair < data.training().size(); ++pair) {
         const Pair& one = data.training()[pair];
-        const int64_t n = data.file(one.file).n_point(one.input.sample);
-        for (int64_t first = 0; first < n; first += part_points)
-            parts.push_back({pair, {first, std::min(part_points, n - first)}});
+        for_each_part(data.file(one.file).n_point(one.input.sample), [&](const PointRange& range) {
+            parts.push_back({pair, range});
+        });
     }
     return parts;
 }

@@ -11,13 +11,10 @@ namespace {
 
 /// Rejects components of vectors, which would have to change sign and position.
 void check_scalars(const std::vector<Channel>& channels, const std::string& symmetries) {
-    for (const Channel& channel : channels) {
-        const size_t dot = channel.name.rfind('.');
-        if (dot == std::string::npos || channel.is_coordinate()) continue;
-        if (channel.name.find_first_not_of("xyz", dot + 1) == std::string::npos)
+    for (const Channel& channel : channels)
+        if (component_of(channel))
             fail("symmetries = \"" + symmetries + "\" is for numbers; '" +
                  one_line(channel.name, 60) + "' is a component of a vector");
-    }
 }
 
 /// Checks that both axes have the same number of cells and coordinates that are symmetric about

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "coupling/training/weights.hpp"
 
-#include <algorithm>
+#include <surrogate/surrogate_train.h>
+
 #include <cmath>
 
 #include "coupling/job/output.hpp"
+#include "coupling/training/labels.hpp"
 #include "coupling/training/sample.hpp"
 
 namespace surrogate::tool {
 
 namespace {
 
-constexpr int64_t label_to_ignore = -100;
-constexpr int64_t points_at_once = int64_t{1} << 18;  // 2 MB
 /// Chance of a draw without a point that counts which no training meets.
 constexpr double least_chance = 1e-12;
 
@@ -21,15 +21,18 @@ class WeightCheck {
 public:
     WeightCheck(const TrainData& data, const ModelChannels& channels, const Pair& pair,
                 const WeightUse& use)
-        : file_(data.file(pair.file)), channels_(channels), state_(pair.target), use_(use) {}
+        : file_(data.file(pair.file)),
+          channels_(channels),
+          state_(pair.target),
+          where_(sample_text(data, pair.file, pair.target)),
+          use_(use) {}
 
     void run() const {
         const int64_t n_point = file_.n_point(state_.sample);
         int64_t n_counted = 0;
-        for (int64_t first = 0; first < n_point; first += points_at_once)
-            n_counted += count({first, std::min(points_at_once, n_point - first)});
+        for_each_part(n_point, [&](const PointRange& range) { n_counted += count(range); });
         if (n_counted == 0)
-            fail("no point of " + where() + " counts in the loss: " + why() +
+            fail("no point of " + where_ + " counts in the loss: " + why() +
                  " at all of them; leave the sample out");
         const int64_t n_excluded = n_point - n_counted;
         const double excluded = static_cast<double>(n_excluded) / static_cast<double>(n_point);
@@ -38,15 +41,12 @@ public:
             std::pow(excluded, n_drawn) < least_chance)
             return;
         fail(std::to_string(n_excluded) + " of " + std::to_string(n_point) + " points of " +
-             where() + " do not count in the loss (" + why() + "), and a draw of 'points' = " +
+             where_ + " do not count in the loss (" + why() + "), and a draw of 'points' = " +
              std::to_string(use_.n_drawn) + " may have only such points; increase 'points'");
     }
 
 private:
     bool has_weight() const { return file_.form().has_weight; }
-    std::string where() const {
-        return "sample " + std::to_string(state_.sample) + " of '" + file_.path() + "'";
-    }
     std::string why() const {
         std::string why = has_weight() ? "'weight' is 0" : "";
         if (channels_.labels)
@@ -65,10 +65,10 @@ private:
         int64_t n = 0;
         for (size_t i = 0; i < labels.size(); ++i) {
             if (weights[i] == 0 && !use_.is_in_loss)
-                fail("'weight' of " + where() + " is 0 at point " +
+                fail("'weight' of " + where_ + " is 0 at point " +
                      std::to_string(range.first + static_cast<int64_t>(i)) +
                      ", and loss 'mse' has no weights; set loss = \"weighted_mse\"");
-            if (weights[i] > 0 && labels[i] != label_to_ignore) ++n;
+            if (weights[i] > 0 && labels[i] != SURROGATE_IGNORED_LABEL) ++n;
         }
         return n;
     }
@@ -76,6 +76,7 @@ private:
     const dataset::ReadFile& file_;
     const ModelChannels& channels_;
     dataset::State state_;
+    std::string where_;
     WeightUse use_;
 };
 
@@ -84,19 +85,16 @@ private:
 void check_weights(const Job& job, const TrainData& data, const ModelChannels& channels,
                    const std::vector<Pair>& pairs, const WeightUse& use) {
     if (channels.is_pooled()) return;
-    job.agree([&] {
-        const auto size = static_cast<size_t>(job.size());
-        std::vector<bool> is_checked(data.n_file());
-        for (size_t i = static_cast<size_t>(job.rank()); i < pairs.size(); i += size) {
-            const auto& form = data.file(pairs[i].file).form();
-            const bool has_draw = channels.labels && use.n_drawn > 0;
-            if (!form.has_weight && !has_draw) continue;
-            // All samples of a file may share their weights.
-            const bool is_same = !form.has_sample_weight && !channels.labels;
-            if (is_same && is_checked[pairs[i].file]) continue;
-            is_checked[pairs[i].file] = true;
-            WeightCheck(data, channels, pairs[i], use).run();
-        }
+    std::vector<bool> is_checked(data.n_file());
+    for_own_pairs(job, pairs, [&](const Pair& pair) {
+        const auto& form = data.file(pair.file).form();
+        const bool has_draw = channels.labels && use.n_drawn > 0;
+        if (!form.has_weight && !has_draw) return;
+        // All samples of a file may share their weights.
+        const bool is_same = !form.has_sample_weight && !channels.labels;
+        if (is_same && is_checked[pair.file]) return;
+        is_checked[pair.file] = true;
+        WeightCheck(data, channels, pair, use).run();
     });
 }
 

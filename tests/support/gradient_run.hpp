@@ -278,7 +278,7 @@ inline void expect_no_memory(const MakeRun& make) {
     EXPECT_EQ(meter.n_allocation(), 0);
 }
 
-/// The same runs with the masks of a sample.
+/// Runs the same with the masks of a sample.
 inline MakeRun dropping(const MakeRun& make) {
     return [make](GradientWay way) {
         way.draw = impl::DropoutDraw{7, 3};

@@ -18,32 +18,6 @@ std::array<uint32_t, 4> philox(std::array<uint32_t, 4> c, std::array<uint32_t, 2
     return c;
 }
 
-PhiloxWords philox_rows(const PhiloxRows& rows, uint32_t third, uint32_t fourth,
-                        std::array<uint32_t, 2> key) {
-    constexpr uint32_t m0 = 0xD2511F53, m2 = 0xCD9E8D57;
-    PhiloxWords c;
-    for (size_t i = 0; i < philox_width; ++i) {
-        c[0][i] = static_cast<uint32_t>(rows[i]);
-        c[1][i] = static_cast<uint32_t>(rows[i] >> 32);
-        c[2][i] = third;
-        c[3][i] = fourth;
-    }
-    for (int round = 0; round < 10; ++round) {
-        for (size_t i = 0; i < philox_width; ++i) {
-            const auto high0 = static_cast<uint32_t>(uint64_t{m0} * c[0][i] >> 32);
-            const auto high2 = static_cast<uint32_t>(uint64_t{m2} * c[2][i] >> 32);
-            const uint32_t low0 = m0 * c[0][i], low2 = m2 * c[2][i];
-            c[0][i] = high2 ^ c[1][i] ^ key[0];
-            c[1][i] = low2;
-            c[2][i] = high0 ^ c[3][i] ^ key[1];
-            c[3][i] = low0;
-        }
-        key[0] += 0x9E3779B9;
-        key[1] += 0xBB67AE85;
-    }
-    return c;
-}
-
 uint64_t Random::bits(int64_t i) const {
     const auto n = static_cast<uint64_t>(i);
     const auto words =

@@ -10,16 +10,6 @@ namespace surrogate::impl {
 /// "Parallel random numbers: as easy as 1, 2, 3", 2011.
 std::array<uint32_t, 4> philox(std::array<uint32_t, 4> counter, std::array<uint32_t, 2> key);
 
-/// Number of counters that philox_rows() takes at once.
-constexpr int philox_width = 32;
-using PhiloxRows = std::array<uint64_t, philox_width>;
-using PhiloxWords = std::array<std::array<uint32_t, philox_width>, 4>;
-
-/// Computes philox() of the counters (row low, row high, third, fourth), with word k of row i in
-/// [k][i]. Vectorized over rows: twice as fast as one by one.
-PhiloxWords philox_rows(const PhiloxRows& rows, uint32_t third, uint32_t fourth,
-                        std::array<uint32_t, 2> key);
-
 /// Random numbers that can be drawn in any order, by any rank: number i of a stream follows from
 /// seed, stream and i alone.
 class Random {

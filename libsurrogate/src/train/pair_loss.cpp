@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libsurrogate/src/train/pair_loss.hpp"
 
+#include <surrogate/surrogate_train.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -18,7 +20,7 @@ namespace {
 
 /// Stream of the random pairs, in the words of a counter that follow the number of the draw.
 constexpr uint64_t random_stream = uint64_t{6} << 32;
-constexpr int64_t no_particle = -100;
+constexpr int64_t no_particle = SURROGATE_IGNORED_LABEL;
 
 }  // namespace
 
