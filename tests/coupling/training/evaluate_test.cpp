@@ -173,12 +173,7 @@ TEST_F(EvaluateProgram, WorstSampleIsDrawnAndWritten) {
 
 TEST_F(EvaluateProgram, CloudsOfDifferentSizesAreEvaluated) {
     RaggedSet().write(file("train.h5"));
-    Recipe recipe;
-    recipe.model =
-        "family = 'flare'\ninputs = ['x', 'a']\noutputs = ['u']\n"
-        "network = { in_dim = 2, out_dim = 1, channel_dim = 16, num_blocks = 1, num_heads = 2, "
-        "num_latents = 8 }\n";
-    recipe.data = "";
+    Recipe recipe = ragged();
     recipe.folder = "ragged";
     train(0, recipe);
     const std::string arguments = file("ragged/last.safetensors") + " --data " + file("train.h5");

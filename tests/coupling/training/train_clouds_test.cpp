@@ -129,25 +129,13 @@ TEST_F(TrainProgram, AugmentedSamplesAreTheSameOnAnyRanksAndGroups) {
     // Statistics come from the data as they are.
     EXPECT_EQ(card(file("plain/last.safetensors")).at("inputs"),
               card(file("out/last.safetensors")).at("inputs"));
+    expect_resumes(whole, 1);
     Recipe part = whole;
     part.folder = "part";
-    part.training.replace(part.training.find("epochs = 4"), 10, "epochs = 1");
-    train(0, part);
-    part.training = whole.training;
-    train(0, part, "--resume");
-    EXPECT_EQ(weights(file("part/last.safetensors")), weights(file("out/last.safetensors")));
     part.data.replace(part.data.find("0.01"), 4, "0.02");
     expect_told(train(2, part, "--resume"), "data.augment.jitter");
-#ifdef SURROGATE_MPIRUN
-    Recipe spread = whole;
-    spread.folder = "spread";
-    train(0, spread, "", SURROGATE_MPIRUN " 3");
-    EXPECT_EQ(weights(file("spread/last.safetensors")), weights(file("out/last.safetensors")));
-    spread.folder = "groups";
-    spread.training += "groups = 2\n";
-    train(0, spread, "", SURROGATE_MPIRUN " 2");
-    EXPECT_EQ(weights(file("groups/last.safetensors")), weights(file("out/last.safetensors")));
-#endif
+    expect_same_on_ranks(whole, 3);
+    expect_same_on_ranks(whole, 2, "groups = 2\n");
 }
 
 TEST_F(TrainProgram, AugmentationThatDoesNotFitTheDataIsAnError) {
@@ -197,13 +185,7 @@ TEST_F(TrainProgram, SequencesOfTokensAreClassified) {
     const json inputs = card(file("out/last.safetensors")).at("inputs");
     EXPECT_EQ(inputs.at(0).at("std"), 1.0);
     EXPECT_FALSE(inputs.at(0).contains("max"));
-    Recipe part = sequences();
-    part.folder = "part";
-    part.training.replace(part.training.find("10"), 2, "4");
-    train(0, part);
-    part.training = sequences().training;
-    train(0, part, "--resume");
-    EXPECT_EQ(weights(file("out/last.safetensors")), weights(file("part/last.safetensors")));
+    expect_resumes(sequences(), 4);
     // Samples have one label each.
     TokenSet{.n_sample = 30, .seed = 2}.write(file("test.h5"));
     const auto evaluate = [&](const std::string& launcher) {
@@ -221,11 +203,8 @@ TEST_F(TrainProgram, SequencesOfTokensAreClassified) {
     EXPECT_EQ(n, 30);
 #ifdef SURROGATE_MPIRUN
     EXPECT_EQ(evaluate(SURROGATE_MPIRUN " 3").at("confusion"), found.at("confusion"));
-    Recipe spread = sequences();
-    spread.folder = "spread";
-    train(0, spread, "", SURROGATE_MPIRUN " 3");
-    EXPECT_EQ(weights(file("out/last.safetensors")), weights(file("spread/last.safetensors")));
 #endif
+    expect_same_on_ranks(sequences(), 3);
     TokenSet{.bad_sample = 3, .bad_label = 2}.write(file("train.h5"));
     Recipe bad = sequences();
     bad.folder = "bad";
@@ -272,12 +251,8 @@ TEST_F(TrainProgram, OneNumberPerCloudIsATarget) {
     EXPECT_NEAR(held_out / error.back(), 1, 1e-5);
 #ifdef SURROGATE_MPIRUN
     EXPECT_EQ(evaluate(SURROGATE_MPIRUN " 3"), samples);
-    Recipe groups = cloud_number();
-    groups.folder = "groups";
-    groups.training += "groups = 2\n";
-    train(0, groups, "", SURROGATE_MPIRUN " 2");
-    EXPECT_EQ(weights(file("out/last.safetensors")), weights(file("groups/last.safetensors")));
 #endif
+    expect_same_on_ranks(cloud_number(), 2, "groups = 2\n");
 }
 
 TEST_F(TrainProgram, TargetsThatDoNotFitTheRowsOfTheNetworkAreErrors) {

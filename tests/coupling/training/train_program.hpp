@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <regex>
 #include <sstream>
 
 #include "tests/coupling/tool/tool_case.hpp"
@@ -19,6 +20,17 @@ struct Recipe {
     std::string training = "epochs = 3\nbatch = 2\nlearning_rate = 3e-3\nseed = 1\n";
     std::string options = "threads = 1\nreproducible = true\n";
 };
+
+/// A FLARE for RaggedSet.
+inline Recipe ragged() {
+    Recipe recipe;
+    recipe.model =
+        "family = 'flare'\ninputs = ['x', 'a']\noutputs = ['u']\n"
+        "network = { in_dim = 2, out_dim = 1, channel_dim = 16, num_blocks = 1, num_heads = 2, "
+        "num_latents = 8 }\n";
+    recipe.data = "";
+    return recipe;
+}
 
 class TrainProgram : public ToolTest {
 protected:
@@ -67,6 +79,35 @@ protected:
     static json card(const std::string& path) {
         return json::parse(
             TensorFile(path).header.at("__metadata__").at("surrogate.card").get<std::string>());
+    }
+
+    /// Expects that a training of `recipe`, which has ended, gives the same weights if it stops
+    /// after n_epoch epochs and is resumed. Returns the outcome of the resumed training.
+    Outcome expect_resumes(const Recipe& recipe, int n_epoch) const {
+        Recipe part = recipe;
+        part.folder = "part";
+        part.training = std::regex_replace(recipe.training, std::regex("epochs = [0-9]+"),
+                                           "epochs = " + std::to_string(n_epoch));
+        train(0, part);
+        part.training = recipe.training;
+        const Outcome outcome = train(0, part, "--resume");
+        EXPECT_EQ(weights(file("part/last.safetensors")),
+                  weights(file(recipe.folder + "/last.safetensors")));
+        return outcome;
+    }
+
+    /// Expects that a training of `recipe`, which has ended on one rank, gives the same weights on
+    /// more ranks, with further lines of [training]. Builds without MPI expect nothing.
+    void expect_same_on_ranks([[maybe_unused]] const Recipe& recipe, [[maybe_unused]] int n_rank,
+                              [[maybe_unused]] const std::string& more = "") const {
+#ifdef SURROGATE_MPIRUN
+        Recipe spread = recipe;
+        spread.folder = (more.empty() ? "ranks_" : "groups_") + std::to_string(n_rank);
+        spread.training += more;
+        train(0, spread, "", SURROGATE_MPIRUN " " + std::to_string(n_rank));
+        EXPECT_EQ(weights(file(spread.folder + "/last.safetensors")),
+                  weights(file(recipe.folder + "/last.safetensors")));
+#endif
     }
 
     /// One column of loss.csv.

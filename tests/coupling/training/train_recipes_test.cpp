@@ -66,19 +66,8 @@ TEST_F(TrainProgram, RandomPointsOfSamplesAreTheSameOnAnyRanks) {
     all.folder = "more";
     train(0, all);
     EXPECT_EQ(weights(file("all/last.safetensors")), weights(file("more/last.safetensors")));
-    Recipe part = recipe;
-    part.folder = "part";
-    part.training.replace(part.training.find("epochs = 3"), 10, "epochs = 1");
-    train(0, part);
-    part.training = recipe.training;
-    train(0, part, "--resume");
-    EXPECT_EQ(weights(file("out/last.safetensors")), weights(file("part/last.safetensors")));
-#ifdef SURROGATE_MPIRUN
-    Recipe spread = recipe;
-    spread.folder = "spread";
-    train(0, spread, "", SURROGATE_MPIRUN " 3");
-    EXPECT_EQ(weights(file("out/last.safetensors")), weights(file("spread/last.safetensors")));
-#endif
+    expect_resumes(recipe, 1);
+    expect_same_on_ranks(recipe, 3);
     recipe.training += "loss = 'gradient_l2'\n";
     recipe.folder = "none";
     expect_told(train(2, recipe), "needs the whole structured grid");
@@ -135,19 +124,9 @@ TEST_F(TrainProgram, EmbeddingsSeparateParticles) {
         const Outcome check = surrogate("check " + file("out/" + name + ".safetensors"));
         EXPECT_EQ(check.status, 0) << check.text;
     }
-    Recipe part = recipe;
-    part.folder = "part";
-    part.training.replace(part.training.find("epochs = 12"), 11, "epochs = 4");
-    train(0, part);
-    part.training = recipe.training;
-    const Outcome end = train(0, part, "--resume");
-    expect_told(end, "loss on held-out samples");
-    EXPECT_EQ(weights(file("out/last.safetensors")), weights(file("part/last.safetensors")));
+    expect_told(expect_resumes(recipe, 4), "loss on held-out samples");
+    expect_same_on_ranks(recipe, 2, "groups = 2\n");
 #ifdef SURROGATE_MPIRUN
-    recipe.folder = "groups";
-    recipe.training += "groups = 2\n";
-    train(0, recipe, "", SURROGATE_MPIRUN " 2");
-    EXPECT_EQ(weights(file("out/last.safetensors")), weights(file("groups/last.safetensors")));
     recipe = embedding();
     recipe.folder = "none";
     expect_told(train(2, recipe, "", SURROGATE_MPIRUN " 2"), "set 'groups' to the 2 ranks");
@@ -201,13 +180,7 @@ TEST_F(TrainProgram, ClassesOfPointsAreLearned) {
     const Outcome check = surrogate("check " + file("out/best.safetensors"));
     EXPECT_EQ(check.status, 0) << check.text;
     // Resumed, and trained further from the model file.
-    Recipe part = classifier();
-    part.folder = "part";
-    part.training.replace(part.training.find("40"), 2, "20");
-    train(0, part);
-    part.training = recipe.training;
-    train(0, part, "--resume");
-    EXPECT_EQ(weights(file("out/last.safetensors")), weights(file("part/last.safetensors")));
+    expect_resumes(recipe, 20);
     Recipe further = classifier();
     further.model = "file = '" + file("out/best.safetensors") + "'\n";
     further.training.replace(further.training.find("40"), 2, "1");
@@ -219,12 +192,7 @@ TEST_F(TrainProgram, ClassesOfPointsAreLearned) {
     further.training = "epochs = 1\n";
     further.folder = "fields";
     expect_told(train(2, further), "the outputs of the model are classes");
-#ifdef SURROGATE_MPIRUN
-    Recipe spread = classifier();
-    spread.folder = "spread";
-    train(0, spread, "", SURROGATE_MPIRUN " 3");
-    EXPECT_EQ(weights(file("out/last.safetensors")), weights(file("spread/last.safetensors")));
-#endif
+    expect_same_on_ranks(recipe, 3);
 }
 
 /// One output is the logit of label 1 of two.
@@ -251,18 +219,8 @@ TEST_F(TrainProgram, OneOutputLearnsTwoClassesWithEitherLoss) {
         EXPECT_EQ(found.at("classes").at(0).at("name"), "not high");
         EXPECT_EQ(found.at("classes").at(1).at("name"), "high");
         if (loss != "focal") continue;
-        Recipe part = recipe;
-        part.folder = "part";
-        part.training.replace(part.training.find("20"), 2, "10");
-        train(0, part);
-        part.training = recipe.training;
-        train(0, part, "--resume");
-        EXPECT_EQ(weights(model), weights(file("part/last.safetensors")));
-#ifdef SURROGATE_MPIRUN
-        recipe.folder = "spread";
-        train(0, recipe, "", SURROGATE_MPIRUN " 3");
-        EXPECT_EQ(weights(model), weights(file("spread/last.safetensors")));
-#endif
+        expect_resumes(recipe, 10);
+        expect_same_on_ranks(recipe, 3);
     }
     ClassSet{.bad_sample = 3, .bad_label = 2, .is_binary = true}.write(file("train.h5"));
     Recipe recipe = classifier();
@@ -361,13 +319,7 @@ TEST_F(TrainProgram, SgdWithMomentumAndStepsResumesToTheSameWeights) {
     EXPECT_LT(loss.back(), 0.98 * loss.front());
     const auto rate = column_of("whole", "learning_rate");
     EXPECT_NEAR(rate.back() / rate[1], 0.5 * 0.5 * 0.5 * 0.5 / 0.5, 1e-9);
-    Recipe part = whole;
-    part.folder = "part";
-    part.training = "epochs = 3\n" + settings;
-    train(0, part);
-    part.training = whole.training;
-    train(0, part, "--resume");
-    EXPECT_EQ(weights(file("whole/last.safetensors")), weights(file("part/last.safetensors")));
+    expect_resumes(whole, 3);
 }
 
 TEST_F(TrainProgram, SeveralResolutionsAreLearntTogether) {
@@ -388,12 +340,7 @@ TEST_F(TrainProgram, SeveralResolutionsAreLearntTogether) {
 
 TEST_F(TrainProgram, CloudsOfDifferentSizesAreLearntFrom) {
     RaggedSet().write(file("train.h5"));
-    Recipe recipe;
-    recipe.model =
-        "family = 'flare'\ninputs = ['x', 'a']\noutputs = ['u']\n"
-        "network = { in_dim = 2, out_dim = 1, channel_dim = 16, num_blocks = 1, num_heads = 2, "
-        "num_latents = 8 }\n";
-    recipe.data = "";
+    Recipe recipe = ragged();
     recipe.training = "epochs = 30\nbatch = 2\nlearning_rate = 5e-3\n";
     train(0, recipe);
     const auto loss = column_of("out", "loss");
@@ -446,19 +393,8 @@ TEST_F(TrainProgram, DerivativesOnTheSphereAreLearntFrom) {
     const Outcome evaluated =
         surrogate("evaluate " + file("whole/best.safetensors") + " --data " + file("train.h5"));
     EXPECT_EQ(evaluated.status, 0) << evaluated.text;
-    Recipe part = whole;
-    part.folder = "part";
-    part.training.replace(part.training.find("epochs = 20"), 11, "epochs = 9");
-    train(0, part);
-    part.training = whole.training;
-    train(0, part, "--resume");
-    EXPECT_EQ(weights(file("whole/last.safetensors")), weights(file("part/last.safetensors")));
-#ifdef SURROGATE_MPIRUN
-    Recipe spread = whole;
-    spread.folder = "spread";
-    train(0, spread, "", SURROGATE_MPIRUN " 3");
-    EXPECT_EQ(weights(file("whole/last.safetensors")), weights(file("spread/last.safetensors")));
-#endif
+    expect_resumes(whole, 9);
+    expect_same_on_ranks(whole, 3);
     Recipe other = whole;
     other.training.replace(other.training.find("w11_weight = 0.5"), 16, "w11_weight = 0.4");
     expect_told(train(2, other, "--resume"), "w11_weight");
@@ -510,28 +446,11 @@ TEST_F(TrainProgram, RolloutAndNoiseGoOnWithTheSameBits) {
     whole.training += "seed = 4\nrollout = 4\nnoise = 0.1\nepochs = 3\n";
     whole.folder = "whole";
     train(0, whole);
-    Recipe part = emulator();
-    part.training += "seed = 4\nrollout = 4\nnoise = 0.1\nepochs = 2\n";
-    part.folder = "part";
-    train(0, part);
-    part.training = whole.training;
-    train(0, part, "--resume");
-    EXPECT_EQ(weights(file("whole/last.safetensors")), weights(file("part/last.safetensors")));
-#ifdef SURROGATE_MPIRUN
-    for (const std::string ranks : {"2", "3"}) {
-        Recipe spread = whole;
-        spread.folder = "r" + ranks;
-        train(0, spread, "", SURROGATE_MPIRUN " " + ranks);
-        EXPECT_EQ(weights(file("whole/last.safetensors")),
-                  weights(file("r" + ranks + "/last.safetensors")));
-    }
+    expect_resumes(whole, 2);
+    expect_same_on_ranks(whole, 2);
+    expect_same_on_ranks(whole, 3);
     // Samples of groups have different numbers of own predictions before them.
-    Recipe groups = whole;
-    groups.training += "groups = 2\n";
-    groups.folder = "groups";
-    train(0, groups, "", SURROGATE_MPIRUN " 2");
-    EXPECT_EQ(weights(file("whole/last.safetensors")), weights(file("groups/last.safetensors")));
-#endif
+    expect_same_on_ranks(whole, 2, "groups = 2\n");
 }
 
 TEST_F(TrainProgram, RolloutIsRefusedWhereAModelCannotStepFromItself) {
