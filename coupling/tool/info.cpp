@@ -65,6 +65,7 @@ std::vector<std::string> row_of(const char* use, const surrogate_field_info& fie
     const std::string role = field.role == SURROGATE_COORDINATE
                                  ? "coordinate " + std::to_string(field.axis)
                              : field.role == SURROGATE_CLASS ? "class"
+                             : field.role == SURROGATE_CLOUD ? "cloud"
                                                              : "field";
     return {std::string("  ") + use,
             one_line(field.name, 60),

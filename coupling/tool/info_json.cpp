@@ -26,6 +26,7 @@ json field_json(const surrogate_field_info& field) {
                   {"max", json_number(field.max)},
                   {"role", field.role == SURROGATE_COORDINATE ? "coordinate"
                            : field.role == SURROGATE_CLASS    ? "class"
+                           : field.role == SURROGATE_CLOUD    ? "cloud"
                                                               : "field"}};
     if (field.role == SURROGATE_COORDINATE) about["axis"] = field.axis;
     return about;

@@ -395,7 +395,11 @@ SURROGATE_API surrogate_status surrogate_model_save(const surrogate_model* model
 enum {
     SURROGATE_FIELD = 0,      /* bound by the caller */
     SURROGATE_COORDINATE = 1, /* taken from the domain, not bound */
-    SURROGATE_CLASS = 2 /* logit of a class; of one output: logit of class 1 of two. Since 0.2 */
+    /* logit of a class; of one output: logit of class 1 of two. Since 0.2 */
+    SURROGATE_CLASS = 2,
+    /* input, bound by the caller: one number per cloud, which all points of the cloud read, such as
+     * a Reynolds number or a time. Since 0.2 */
+    SURROGATE_CLOUD = 3
 };
 
 /* One input or output field of the model's card. A network input is (value - mean) / std; a
@@ -403,7 +407,7 @@ enum {
 typedef struct surrogate_field_info {
     const char* name; /* such as "velocity.x" */
     const char* unit; /* "" if the card does not say */
-    int32_t role;     /* SURROGATE_FIELD, SURROGATE_COORDINATE or SURROGATE_CLASS */
+    int32_t role;     /* SURROGATE_FIELD .. SURROGATE_CLOUD */
     int32_t axis;     /* of a coordinate: 0 .. 7; -1 for fields */
     double mean;      /* in the field's unit */
     double std;       /* standard deviation in the field's unit, > 0 */
@@ -827,6 +831,9 @@ SURROGATE_API surrogate_status surrogate_plan_agree(surrogate_plan* plan, surrog
  * later run; it may also be an output.
  *   Fields at clouds or nodes (surrogate_port_info: the card's fields are the ports' channels) have
  *   a row for each of these, on every rank; fields of integer ports are int32 or int64.
+ *   Fields of role SURROGATE_CLOUD: [n_clouds, 1] on the host, or [1, 1], one number for all clouds
+ *   (surrogate_column_f64(&speed, 1, 1)). Every rank has the same numbers, which runs compare only
+ *   with agree=true, in one reduction: INVALID_ARGUMENT on all ranks.
  *   unit   the unit of the array, which must equal the card's, or NULL for no check
  *   Vectors and tensors are one field per component on the card: velocity.x, velocity.y,
  *   velocity.z; stress.xx, stress.xy, .. The name before the dot binds all of them at once, to an
@@ -858,9 +865,9 @@ SURROGATE_API surrogate_status surrogate_plan_bind_output_block(surrogate_plan* 
                                                                 const char* name, const char* unit,
                                                                 const surrogate_block* block);
 
-/* Removes all bound arrays: a run before they are bound again is an error. For callers whose arrays
- * are valid only between two calls, such as arrays of PETSc vectors. Local. Errors:
- * INVALID_ARGUMENT (NULL). */
+/* Removes all bound arrays except those of role SURROGATE_CLOUD: a run before they are bound again
+ * is an error. For callers whose arrays are valid only between two calls, such as arrays of PETSc
+ * vectors. Local. Errors: INVALID_ARGUMENT (NULL). */
 SURROGATE_API surrogate_status surrogate_plan_unbind(surrogate_plan* plan);
 
 /* Evaluates the surrogate once on the bound fields: normalization, network, denormalization. Called

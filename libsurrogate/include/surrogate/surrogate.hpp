@@ -483,6 +483,15 @@ public:
                      const char* unit = nullptr) {
         check(surrogate_plan_bind_output(get(), name.c_str(), unit, &array));
     }
+    /// Binds one number for all clouds to an input of role SURROGATE_CLOUD. Runs read the variable.
+    void bind_input(const std::string& name, const double& value, const char* unit = nullptr) {
+        bind_input(name, column(&value, 1), unit);
+    }
+    void bind_input(const std::string& name, const float& value, const char* unit = nullptr) {
+        bind_input(name, column(&value, 1), unit);
+    }
+    void bind_input(const std::string&, const double&&, const char* = nullptr) = delete;
+    void bind_input(const std::string&, const float&&, const char* = nullptr) = delete;
     /// Binds a strided block to an input field; see surrogate_plan_bind_input_block.
     void bind_input(const std::string& name, const surrogate_block& block,
                     const char* unit = nullptr) {

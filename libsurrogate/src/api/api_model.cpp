@@ -40,6 +40,7 @@ void field_at(const std::vector<FieldCard>& fields, const char* which, int32_t i
              field.unit.c_str(),
              field.is_coordinate ? SURROGATE_COORDINATE
              : field.is_class    ? SURROGATE_CLASS
+             : field.is_cloud    ? SURROGATE_CLOUD
                                  : SURROGATE_FIELD,
              field.axis,
              field.mean,

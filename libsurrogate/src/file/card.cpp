@@ -59,15 +59,16 @@ JsonTree copied_object(const json& value, const std::string& where) {
     return JsonTree(json(parse_object(value, where)));
 }
 
-/// Returns true if the role of a field is `special`, and false if it is "field", the default.
-bool has_role(const json& value, const std::string& path, const std::string& special) {
-    if (!value.contains("role")) return false;
+void parse_role(const json& value, const std::string& path, bool is_input, FieldCard& field) {
+    if (!value.contains("role")) return;
     const std::string where = key_text(path + ".role");
     const std::string& role = string_of(value["role"], where);
-    if (role != special && role != "field")
-        fail_bad_file(where + ": expected \"" + special + "\" or \"field\", found " +
-                      found_text(value["role"]));
-    return role == special;
+    field.is_coordinate = is_input && role == "coordinate";
+    field.is_cloud = is_input && role == "cloud";
+    field.is_class = !is_input && role == "class";
+    if (field.is_coordinate || field.is_cloud || field.is_class || role == "field") return;
+    fail_bad_file(where + ": expected " + (is_input ? "\"coordinate\", \"cloud\"" : "\"class\"") +
+                  " or \"field\", found " + found_text(value["role"]));
 }
 
 void parse_axis(const json& value, const std::string& path, FieldCard& field) {
@@ -122,8 +123,7 @@ FieldCard parse_field(const json& value, const std::string& path, bool is_input)
     if (const std::string problem = unit_problem(field.unit); !problem.empty())
         fail_bad_file(where_unit + ": expected a unit like \"m^2/(Pa s)\", or \"1\" for none; '" +
                       printable(field.unit) + "' " + problem);
-    (is_input ? field.is_coordinate : field.is_class) =
-        has_role(value, path, is_input ? "coordinate" : "class");
+    parse_role(value, path, is_input, field);
     if (is_input) parse_axis(value, path, field);
     parse_numbers(value, path, field);
     check_class(value, path, field);
@@ -166,7 +166,7 @@ void check_classes(const std::vector<FieldCard>& outputs) {
 void parse_pooled_of(const json& value, Card& card) {
     std::vector<std::string> fields;
     for (const FieldCard& input : card.inputs)
-        if (!input.is_coordinate) fields.push_back(input.name);
+        if (!input.is_coordinate && !input.is_cloud) fields.push_back(input.name);
     card.pooled = parse_pooled(value, fields);
 }
 

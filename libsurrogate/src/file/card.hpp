@@ -20,7 +20,8 @@ struct FieldCard {
     int axis = -1;          ///< of a coordinate: 0 .. 7
     bool is_class = false;  ///< output: the logit of a class
     double mean = 0, std = 1;
-    double min, max;  ///< of the training data; -inf, inf if the card does not say
+    double min, max;        ///< of the training data; -inf, inf if the card does not say
+    bool is_cloud = false;  ///< input: one number per cloud, which all its points read
 };
 
 /// The model card (share/doc/reference/model-file.md): metadata key `surrogate.card` of a model

@@ -39,7 +39,9 @@ void match_counts(const std::vector<FieldCard>& fields, const std::vector<Port>&
 
 std::string role_of(const FieldCard& field) {
     return "'" + printable(field.name) + "' is " +
-           (field.is_coordinate ? "coordinate " + std::to_string(field.axis) : "a field");
+           (field.is_coordinate ? "coordinate " + std::to_string(field.axis)
+            : field.is_cloud    ? "a number per cloud"
+                                : "a field");
 }
 
 /// Positions come from the domain: the inputs of that port must say so, axis by axis.
@@ -52,6 +54,21 @@ void match_coordinates(const std::vector<FieldCard>& inputs, const std::vector<P
                         "; the network's '" + ports.front().name +
                         "' are positions, so the first " + std::to_string(ports.front().n_channel) +
                         " inputs must be the coordinates of axes 0, 1, .. in this order");
+    }
+}
+
+/// A number per cloud is read at the points of the cloud.
+void match_clouds(const std::vector<FieldCard>& inputs, const std::vector<Port>& ports) {
+    const FieldCard* input = inputs.data();
+    for (const Port& port : ports) {
+        for (int64_t c = 0; c < port.n_channel; ++c, ++input) {
+            const bool is_at_points = port.place == PortPlace::input_points;
+            if (!input->is_cloud || (is_at_points && port.kind == NumberKind::real)) continue;
+            throw Error(Status::bad_file,
+                        "card: input '" + printable(input->name) +
+                            "' has the role \"cloud\", and the network's '" + port.name +
+                            "' are not real numbers at the points of the input domain");
+        }
     }
 }
 
@@ -77,6 +94,7 @@ void match_fields(const Card& card, const Network& network) {
     match_counts(card.outputs, network.outputs(), "outputs");
     if (card.inputs.empty()) return;
     match_coordinates(card.inputs, inputs);
+    match_clouds(card.inputs, inputs);
     match_integers(card.inputs, inputs);
 }
 

@@ -88,7 +88,7 @@ void Plan::require_unit(std::span<const size_t> found, const char* unit, bool is
     }
 }
 
-void Plan::set_column(size_t slot, const Column& memory, bool is_input) {
+void Plan::set_column(size_t slot, const Column& memory, int64_t n_row, bool is_input) {
     Column& column = (is_input ? inputs_ : outputs_)[slot];
     column.data = memory.data;
     column.stride = memory.stride;
@@ -97,15 +97,26 @@ void Plan::set_column(size_t slot, const Column& memory, bool is_input) {
     column.lattice = memory.lattice;
     Slot& bound = (is_input ? input_slots_ : output_slots_)[slot];
     bound.is_bound = true;
-    bound.n_row = n_row(bound.place);
+    bound.n_row = n_row;
+    if (is_input && is_per_cloud(slot)) set_rows(slot);
 }
+
+namespace {
+
+/// Returns whether an array of one number is bound to all clouds.
+bool is_for_all(const surrogate_array& array, PortPlace place, bool is_input) {
+    return is_input && place == PortPlace::clouds && array.shape[0] == 1;
+}
+
+}  // namespace
 
 /// The array must have a row for each of what the fields stand for: points, clouds or nodes.
 void Plan::require_rows(const std::string& what, std::span<const size_t> found,
                         const surrogate_array& array, bool is_input) const {
     for (const size_t i : found) {
         const PortPlace place = slots(is_input)[i].place;
-        const int64_t expected[] = {n_row(place), std::ssize(found)};
+        const bool is_one = is_for_all(array, place, is_input);
+        const int64_t expected[] = {is_one ? 1 : n_row(place), std::ssize(found)};
         if (std::ranges::equal(array.shape, expected)) continue;
         const bool is_turned = array.shape[0] == expected[1] && array.shape[1] == expected[0];
         const char* who = place == PortPlace::clouds  ? "the domain's clouds ask for "
@@ -113,6 +124,9 @@ void Plan::require_rows(const std::string& what, std::span<const size_t> found,
                                                       : "the domain asks for ";
         throw Error(Status::shape, what + ": array has shape " + shape_text(array.shape) + ", " +
                                        who + shape_text(expected) +
+                                       (is_input && place == PortPlace::clouds && n_row(place) > 1
+                                            ? ", or one number for all clouds"
+                                            : "") +
                                        (is_turned ? "; it looks transposed" : ""));
     }
 }
@@ -127,9 +141,11 @@ std::vector<size_t> Plan::checked_slots(const char* name, const char* unit,
     const std::vector<size_t> found = find_slots(name, is_input);
     const std::string what = field_text(name, found, is_input);
     require_unit(found, unit, is_input);
-    for (const size_t i : found)
-        check_array(*array, what, device_ && options_.get("gradients") == "false",
+    for (const size_t i : found) {
+        const bool is_scalar = is_input && is_per_cloud(i);
+        check_array(*array, what, device_ && options_.get("gradients") == "false" && !is_scalar,
                     slots(is_input)[i].kind);
+    }
     require_rows(what, found, *array, is_input);
     require_addressable(axes_at(slots(is_input)[found.front()].place, *array), what);
     if (device_) check_memory(device_->device(), *array, what);
@@ -142,7 +158,7 @@ void Plan::bind(const char* name, const char* unit, const surrogate_array* array
         require_distinct(axes_at(slots(is_input)[found.front()].place, *array),
                          field_text(name, found, is_input));
     for (size_t c = 0; c < found.size(); ++c)
-        set_column(found[c], column_of(*array, static_cast<int64_t>(c)), is_input);
+        set_column(found[c], column_of(*array, static_cast<int64_t>(c)), array->shape[0], is_input);
 }
 
 std::vector<Plan::Target> Plan::targets_of(const char* name, const char* unit,
@@ -205,7 +221,7 @@ void Plan::bind(const char* name, const char* unit, const surrogate_block* block
     const size_t slot = checked_slot(name, unit, block, is_input);
     if (!is_input)
         require_distinct(axes_of(*block), field_text(name, std::span(&slot, 1), is_input));
-    set_column(slot, column_of(*block), is_input);
+    set_column(slot, column_of(*block), n_row(slots(is_input)[slot].place), is_input);
 }
 
 Plan::Target Plan::target_of(const char* name, const char* unit,

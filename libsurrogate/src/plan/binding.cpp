@@ -56,11 +56,14 @@ void Plan::set_slots() {
             column.max = field.max;
         }
         outside_.emplace_back();
-        input_slots_.push_back(
-            {field.name, field.unit, field.is_coordinate, port.place, port.kind, port.is_optional});
+        input_slots_.push_back({field.name, field.unit, field.is_coordinate,
+                                field.is_cloud ? PortPlace::clouds : port.place, port.kind,
+                                port.is_optional});
         inputs_.push_back(column);
     }
     is_warned_.resize(inputs_.size());
+    const auto n_number = std::ranges::count(fields_, true, &FieldCard::is_cloud);
+    number_marks_.resize(2 * static_cast<size_t>(n_number));
     for (const FieldCard& field : model_->card().outputs) {
         const Port& port = port_of(outputs, outputs_.size());
         output_slots_.push_back({field.name, field.unit, false, port.place, port.kind, false});
@@ -76,11 +79,13 @@ void Plan::set_slots() {
     set_coordinates();
 }
 
-/// Reads the domain's present coordinates, and counts those outside of their ranges.
+/// Reads the domain's present coordinates, and counts those outside of their ranges. Numbers per
+/// cloud get its present clouds.
 void Plan::set_coordinates() {
     n_input_point_ = input_->n_local();
     for (size_t i = 0; i < inputs_.size(); ++i) {
         const FieldCard& field = fields_[i];
+        if (field.is_cloud) set_rows(i);
         if (!field.is_coordinate) continue;
         const bool is_there = field.axis < input_->n_axis();
         // Points without any coordinates are fine for run_network; run() rejects them.
@@ -125,7 +130,7 @@ void Plan::set_positions() {
 
 void Plan::unbind() {
     for (size_t i = 0; i < inputs_.size(); ++i) {
-        if (input_slots_[i].from_domain) continue;
+        if (input_slots_[i].from_domain || is_per_cloud(i)) continue;
         input_slots_[i].is_bound = false;
         inputs_[i].data = nullptr;
     }
@@ -144,16 +149,18 @@ void Plan::require_bound() const {
 
 void Plan::require_bound(const Slot& slot, bool is_input) const {
     const int64_t n = n_row(slot.place);
-    if (slot.is_bound && (slot.from_domain || slot.n_row == n)) return;
+    const bool is_for_all = is_input && slot.place == PortPlace::clouds && slot.n_row == 1;
+    if (slot.is_bound && (slot.from_domain || slot.n_row == n || is_for_all)) return;
     if (!slot.is_bound && slot.is_optional) return;
     const std::string what = std::string(is_input ? "input" : "output") + " '" + slot.name + "'";
     if (slot.is_bound) {
         const bool is_at_points = slot.place != PortPlace::clouds && slot.place != PortPlace::nodes;
-        throw Error(Status::shape, what + " is bound to an array of " + std::to_string(slot.n_row) +
-                                       (is_at_points ? " points" : " rows") +
-                                       ", but the points have moved and the " +
-                                       (is_at_points ? "domain" : "plan") + " has " +
-                                       std::to_string(n) + "; bind it again");
+        throw Error(Status::shape,
+                    what + " is bound to an array of " + std::to_string(slot.n_row) +
+                        (is_at_points ? " points" : " rows") +
+                        ", but the points have moved and the " +
+                        (is_at_points ? "domain" : "plan") + " has " + std::to_string(n) +
+                        (slot.place == PortPlace::clouds ? " clouds" : "") + "; bind it again");
     }
     throw Error(Status::invalid_argument,
                 what + (slot.from_domain ? " is a coordinate, and the domain's points have none"

@@ -15,7 +15,8 @@ std::string Plan::bad_value_text(const BadValue& bad, bool is_input, bool by_por
     std::string place;
     if (!by_port) {
         const Slot& slot = slots(is_input)[static_cast<size_t>(column)];
-        place = row_text(slot.place, bad.point);
+        place = is_input ? input_row_text(static_cast<size_t>(column), bad.point)
+                         : row_text(slot.place, bad.point);
         where += slot.name + "'";
     } else {
         auto port = (is_input ? input_ports_ : output_ports_).begin();
@@ -40,7 +41,7 @@ std::string Plan::outside_text(int input, const Outside& outside) const {
     return "input '" + field.name + "' lies outside the range of the training data, " +
            range_text(field.min, field.max) + (field.unit.empty() ? "" : " " + field.unit) +
            ", at " + std::to_string(outside.n) + " of " + points + ", farthest " +
-           number_text(outside.worst);
+           number_text(outside.worst) + cloud_outside_text(static_cast<size_t>(input));
 }
 
 const std::string& Plan::option(const char* key) const {

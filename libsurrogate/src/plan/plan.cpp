@@ -64,11 +64,12 @@ void Plan::execute(const Check& check, std::span<const Column> inputs,
     }
 }
 
-/// Runs `work`, which must take part in all exchanges even if it fails, and then agrees on errors
-/// if the option is set.
+/// Runs `work`, which must take part in all exchanges even if it fails. If the option is set,
+/// compares the numbers per cloud before, and agrees on errors afterwards.
 template <class Work>
 void Plan::agreed(const Work& work) {
     if (agrees_) {
+        compare_numbers();
         context().comm().agree(work);
     } else {
         work();
@@ -80,6 +81,7 @@ void Plan::run() {
     by_port_ = false;
     const auto check = [&] {
         require_bound();
+        if (agrees_) require_same_numbers();
         execution_->require_usable(outputs_);
     };
     agreed([&] { execute(check, inputs_, outputs_); });

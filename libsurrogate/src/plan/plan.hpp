@@ -59,7 +59,17 @@ public:
     Column bound_output(size_t output) const;
     NumberKind input_kind(size_t input) const { return input_slots_[input].kind; }
     PortPlace input_place(size_t input) const { return input_slots_[input].place; }
-    int64_t n_input_row(size_t input) const { return n_row(input_slots_[input].place); }
+    /// Returns the rows of the column of an input: numbers per cloud are read at the points.
+    int64_t n_input_row(size_t input) const {
+        return is_per_cloud(input) ? input_->n_local() : n_row(input_slots_[input].place);
+    }
+    /// Returns a row of the column of an input as text, for messages.
+    std::string input_row_text(size_t input, int64_t row) const;
+    /// Compares the numbers per cloud of all ranks, for require_same_numbers(). Collective, without
+    /// agreement; one reduction if the model has such inputs.
+    void compare_numbers();
+    /// Throws EchoedError(invalid_argument) on all ranks if these numbers differed. Local.
+    void require_same_numbers() const;
     /// Returns true if outputs have a row for each cloud of the input domain, on every rank.
     bool has_pooled_outputs() const { return output_slots_.front().place == PortPlace::clouds; }
     /// Returns the rows of an array of each output, on this rank and over all ranks.
@@ -154,7 +164,9 @@ private:
     void require_ranges() const;
     void require_rows(const std::string& what, std::span<const size_t> found,
                       const surrogate_array& array, bool is_input) const;
-    void set_column(size_t slot, const Column& memory, bool is_input);
+    void set_column(size_t slot, const Column& memory, int64_t n_row, bool is_input);
+    void set_rows(size_t input);
+    bool is_per_cloud(size_t input) const { return fields_[input].is_cloud; }
     std::string field_text(const char* name, std::span<const size_t> found, bool is_input) const;
     const std::vector<Slot>& slots(bool is_input) const {
         return is_input ? input_slots_ : output_slots_;
@@ -178,6 +190,7 @@ private:
     void require_good(const Execution::Late& late) const;
     void require_in_range(int input, const Outside& outside, const std::string& prefix) const;
     std::string outside_text(int input, const Outside& outside) const;
+    std::string cloud_outside_text(size_t input) const;
     void note_outside();
     int64_t n_outside() const;
     std::string ranges_text() const;
@@ -205,7 +218,10 @@ private:
     int64_t n_input_point_ = 0;     // of this rank, when coordinates were counted
     std::vector<Outside> outside_;  // (inputs) coordinates: of the domain; fields: of the last run
     std::vector<bool> is_warned_;   // (inputs)
-    bool by_port_ = false;          // the run under way is run_network
+    /// Of inputs that are numbers per cloud: hash and its complement, then the largest of all
+    /// ranks.
+    std::vector<int64_t> number_marks_;
+    bool by_port_ = false;                             // the run under way is run_network
     std::bitset<Execution::max_pending> was_by_port_;  // the same of runs enqueued, by their number
     int64_t bytes_sent_ = 0, n_collective_ = 0, n_run_ = 0;
 };

@@ -32,8 +32,9 @@ void Trainer::require_keepable() const {
                     "the reservoir has size 0; set reservoir=N to keep N samples");
     }
     for (size_t i = 0; i < plan_.inputs().size(); ++i) {
-        const bool is_at_points = plan_.input_place(i) == PortPlace::input_points ||
-                                  plan_.input_place(i) == PortPlace::coordinates;
+        const PortPlace place = plan_.input_place(i);
+        const bool is_at_points = place == PortPlace::input_points ||
+                                  place == PortPlace::coordinates || place == PortPlace::clouds;
         if (is_at_points && (plan_.inputs()[i].data || plan_.n_input_row(i) == 0)) continue;
         throw Error(Status::not_supported, "input '" + model_->card().inputs[i].name +
                                                "' is not bound or not at the points of the plan's "
@@ -82,7 +83,7 @@ void Trainer::copy_sample(Reservoir::Slot& to) {
         if (bad.column < 0) continue;
         throw Error(Status::not_finite, "input '" + model_->card().inputs[i].name +
                                             "' is not finite at " +
-                                            plan_.input()->point_text(bad.point));
+                                            plan_.input_row_text(i, bad.point));
     }
     take_targets(bound());
     if (has_labels()) {
@@ -115,6 +116,7 @@ Trainer::Source Trainer::kept(int64_t place) {
         column.stride = 1;
         column.is_double = true;
         column.lattice = {};
+        column.rows = nullptr;
         from += plan_.input()->n_local();
     }
     for (Column& column : kept_targets_) {

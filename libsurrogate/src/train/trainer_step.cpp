@@ -213,6 +213,7 @@ SampleOutcome Trainer::measure(const Source& source, bool is_learnt) {
     plan_.follow_if_behind();
     follow_lattice();
     if (is_noisy) noise_.follow(plan_);
+    if (source.is_bound) plan_.compare_numbers();
     std::span<const Column> inputs = source.inputs;
     std::optional<DropoutDraw> draw;
     if (is_learnt && drops_) {
@@ -221,7 +222,10 @@ SampleOutcome Trainer::measure(const Source& source, bool is_learnt) {
     std::exception_ptr problem;
     try {
         make_room();
-        if (source.is_bound) plan_.require_inputs();
+        if (source.is_bound) {
+            plan_.require_inputs();
+            plan_.require_same_numbers();
+        }
         if (recipe_.loss == LossKind::custom) {
             require_bound_outputs();
         } else {
