@@ -2,6 +2,7 @@
 #include "coupling/timeloop/fields.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "coupling/timeloop/error.hpp"
 
@@ -66,6 +67,7 @@ Fields::Fields(surrogate_plan* plan, const surrogate_model* model) : plan_(plan)
     for (int32_t i = 0; i < n_input; ++i) {
         require_success(surrogate_model_input(model, i, &info));
         if (info.role == SURROGATE_FIELD) inputs_.push_back(field_of(info));
+        if (info.role == SURROGATE_CLOUD) numbers_.push_back(field_of(info));
     }
     for (int32_t i = 0; i < n_output; ++i) {
         require_success(surrogate_model_output(model, i, &info));
@@ -78,7 +80,9 @@ Fields::Fields(surrogate_plan* plan, const surrogate_model* model) : plan_(plan)
 }
 
 std::string Fields::list() const {
-    return "(inputs: " + names_of(inputs_) + "; outputs: " + names_of(outputs_) + ")";
+    return "(inputs: " + names_of(inputs_) +
+           (numbers_.empty() ? "" : "; numbers per cloud: " + names_of(numbers_)) +
+           "; outputs: " + names_of(outputs_) + ")";
 }
 
 bool Fields::has(const std::string& name) const {
@@ -168,8 +172,23 @@ void Fields::set(const Found& found, const Placement& input, const Placement& ou
     }
 }
 
+/// Binds the plan to the caller's array if the name is of numbers per cloud.
+bool Fields::bind_numbers(const char* name, const char* unit, const surrogate_array* array) {
+    const std::vector<Field*> found = name ? matching(numbers_, name) : std::vector<Field*>();
+    if (found.empty()) return false;
+    require_success(surrogate_plan_bind_input(plan_, name, unit, array));
+    for (size_t c = 0; c < found.size(); ++c) {
+        Placement rows;
+        rows.n_point = array->shape[0];
+        found[c]->array = SolverArray(*array, static_cast<int64_t>(c), rows);
+        found[c]->is_bound = true;
+    }
+    return true;
+}
+
 void Fields::bind(const char* name, const char* unit, const surrogate_array* array,
                   const Placement& input, const Placement& output) {
+    if (bind_numbers(name, unit, array)) return;
     const Found found = find(name);
     require(array, "array");
     check_counts(found, input.n_point, output.n_point);
@@ -185,6 +204,10 @@ void Fields::bind(const char* name, const char* unit, const surrogate_array* arr
 
 void Fields::bind(const char* name, const char* unit, const surrogate_block* block,
                   const Placement& input, const Placement& output) {
+    if (name && !matching(numbers_, name).empty())
+        fail(SURROGATE_NOT_SUPPORTED, "input '" + std::string(name) +
+                                          "' is one number per cloud, and a block holds points; "
+                                          "bind an array");
     const Found found = find(name);
     require(block, "block");
     check_counts(found, input.n_point, output.n_point);
@@ -228,19 +251,42 @@ void Fields::feed(const char* output, const char* input) {
     known = from;
 }
 
-void Fields::require_bound(int64_t n_input, int64_t n_output) const {
-    const auto check = [](const Field& field, const char* side, int64_t n) {
-        const std::string what = std::string(side) + " '" + field.name + "'";
-        if (!field.is_bound)
-            fail(SURROGATE_INVALID_ARGUMENT,
-                 what + " is not bound; call surrogate_timeloop_bind first");
+void Fields::check_numbers(const Field& field, int64_t n_cloud) {
+    const int64_t n = field.array.n_point();
+    const std::string what = "input '" + field.name + "'";
+    if (n != 1 && n != n_cloud)
+        fail(SURROGATE_SHAPE, what + ": the array has " + std::to_string(n) +
+                                  " rows, the domain now " + std::to_string(n_cloud) +
+                                  " clouds; rebind it");
+    for (int64_t row = 0; row < n; ++row) {
+        double value = 0;
+        field.array.read(row, 1, &value);
+        if (std::isfinite(value)) continue;
+        fail(SURROGATE_NOT_FINITE, what + " is " + std::to_string(value) + " at " +
+                                       (n > 1 ? "cloud " + std::to_string(row) : "all points") +
+                                       ", expected a finite number");
+    }
+}
+
+void Fields::require_bound(int64_t n_input, int64_t n_output, int64_t n_cloud) const {
+    const auto check_is_bound = [](const Field& field, const char* side) {
+        if (field.is_bound) return;
+        fail(SURROGATE_INVALID_ARGUMENT, std::string(side) + " '" + field.name +
+                                             "' is not bound; call surrogate_timeloop_bind first");
+    };
+    const auto check = [&](const Field& field, const char* side, int64_t n) {
+        check_is_bound(field, side);
         if (field.n() != n)
-            fail(SURROGATE_SHAPE, what + ": the array has " + std::to_string(field.n()) +
-                                      " points, the domain now " + std::to_string(n) +
-                                      "; rebind it");
+            fail(SURROGATE_SHAPE, std::string(side) + " '" + field.name + "': the array has " +
+                                      std::to_string(field.n()) + " points, the domain now " +
+                                      std::to_string(n) + "; rebind it");
     };
     for (const Field& field : inputs_) check(field, "input", n_input);
     for (const Field& field : outputs_) check(field, "output", n_output);
+    for (const Field& field : numbers_) {
+        check_is_bound(field, "input");
+        check_numbers(field, n_cloud);
+    }
     for (size_t i = 0; i < inputs_.size(); ++i) {
         if (sources_[i] >= 0 && n_input != n_output)
             fail(SURROGATE_SHAPE, "output '" + outputs_[static_cast<size_t>(sources_[i])].name +

@@ -40,6 +40,9 @@ public:
     std::vector<Field>& outputs() { return outputs_; }
     const std::vector<Field>& inputs() const { return inputs_; }
     const std::vector<Field>& outputs() const { return outputs_; }
+    /// Returns the inputs that are one number per cloud. Their arrays have a row for each cloud, or
+    /// one for all. The plan reads them.
+    const std::vector<Field>& numbers() const { return numbers_; }
     /// Returns the output that is this input of the next evaluation, or -1.
     int source_of(size_t input) const { return sources_[input]; }
 
@@ -52,8 +55,9 @@ public:
     void unbind();
     void feed(const char* output, const char* input);
 
-    /// Throws INVALID_ARGUMENT or SHAPE unless every field is bound to an array of these lengths.
-    void require_bound(int64_t n_input, int64_t n_output) const;
+    /// Throws INVALID_ARGUMENT or SHAPE unless every field is bound to an array of these lengths,
+    /// NOT_FINITE for a number per cloud.
+    void require_bound(int64_t n_input, int64_t n_output, int64_t n_cloud) const;
 
     /// Returns the index of an output. Throws UNKNOWN_NAME or INVALID_ARGUMENT (NULL).
     size_t output_of(const char* name) const;
@@ -79,10 +83,12 @@ private:
     void set(const Found& found, const Placement& input, const Placement& output,
              const auto& array_of);
     void connect(Field* field, bool is_input, const Placement& placement);
+    bool bind_numbers(const char* name, const char* unit, const surrogate_array* array);
+    static void check_numbers(const Field& field, int64_t n_cloud);
     std::string list() const;
 
     surrogate_plan* plan_;
-    std::vector<Field> inputs_, outputs_;
+    std::vector<Field> inputs_, outputs_, numbers_;
     std::vector<int> sources_;
 };
 

@@ -21,11 +21,14 @@ RangeGuard::RangeGuard(Fields* fields, const surrogate_plan* plan, const surroga
     : fields_(fields), plan_(plan), model_(model), points_(points) {
     int32_t n = 0;
     require_success(surrogate_model_n_inputs(model, &n));
+    int n_number = 0;
     for (int32_t i = 0; i < n; ++i) {
         surrogate_field_info info{};
         require_success(surrogate_model_input(model, i, &info));
         const bool is_field = info.role == SURROGATE_FIELD;
-        inputs_.push_back({info.name, is_field ? static_cast<int>(of_field_.size()) : -1});
+        const bool is_number = info.role == SURROGATE_CLOUD;
+        inputs_.push_back({info.name, is_field ? static_cast<int>(of_field_.size()) : -1,
+                           is_number ? n_number++ : -1});
         if (is_field) of_field_.push_back(static_cast<size_t>(i));
     }
     limits_.resize(inputs_.size());
@@ -34,17 +37,28 @@ RangeGuard::RangeGuard(Fields* fields, const surrogate_plan* plan, const surroga
 void RangeGuard::begin() {
     for (size_t i = 0; i < inputs_.size(); ++i) {
         const Input& input = inputs_[i];
-        const bool is_field = input.field >= 0;
+        const Field* const field =
+            input.field >= 0    ? &fields_->inputs()[static_cast<size_t>(input.field)]
+            : input.number >= 0 ? &fields_->numbers()[static_cast<size_t>(input.number)]
+                                : nullptr;
         surrogate_field_info card{};
         require_success(surrogate_model_input(model_, static_cast<int32_t>(i), &card));
-        limits_[i].begin(
-            card.min, card.max,
-            is_field && fields_->inputs()[static_cast<size_t>(input.field)].array.is_single(),
-            rounding);
-        if (is_field) continue;
+        limits_[i].begin(card.min, card.max, field && field->array.is_single(), rounding);
+        if (input.number >= 0) look_at_numbers(*field, &limits_[i]);
+        if (field) continue;
         surrogate_range_info info{};
         require_success(surrogate_plan_range(plan_, static_cast<int32_t>(i), &info));
         limits_[i].note(info.n_outside, info.worst);
+    }
+}
+
+/// Counts the points of this rank whose cloud has a number outside.
+void RangeGuard::look_at_numbers(const Field& number, Limits* limits) const {
+    const bool is_one = number.array.n_point() == 1;
+    for (int64_t i = 0; i < points_->n_point(); ++i) {
+        double value = 0;
+        number.array.read(is_one || !points_->clouds() ? 0 : points_->clouds()[i], 1, &value);
+        limits->look(std::span(&value, 1), false);
     }
 }
 

@@ -9,9 +9,9 @@
 
 namespace surrogate::timeloop {
 
-/// Checks inputs against the card's range of the training data: fields, and coordinates of the
-/// domain. The card is read again for each evaluation, because a trainer may have extended its
-/// ranges.
+/// Checks inputs against the card's range of the training data: fields, numbers per cloud, and
+/// coordinates of the domain. The card is read again for each evaluation, because a trainer may
+/// have extended its ranges.
 class RangeGuard final : public LimitsGuard {
 public:
     RangeGuard(Fields* fields, const surrogate_plan* plan, const surrogate_model* model,
@@ -27,8 +27,11 @@ public:
 private:
     struct Input {
         std::string name;
-        int field;  // index in Fields; -1: a coordinate
+        int field;   // index in Fields; -1: a coordinate, or a number per cloud
+        int number;  // index in Fields::numbers(); -1: not a number per cloud
     };
+    void look_at_numbers(const Field& number, Limits* limits) const;
+
     Fields* fields_;
     const surrogate_plan* plan_;
     const surrogate_model* model_;

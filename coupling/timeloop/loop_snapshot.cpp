@@ -8,7 +8,8 @@ namespace surrogate::timeloop {
 void Loop::require_state() {
     input_points_->refresh();
     output_points_->refresh();
-    fields_->require_bound(input_points_->n_point(), output_points_->n_point());
+    fields_->require_bound(input_points_->n_point(), output_points_->n_point(),
+                           input_points_->n_cloud());
     state_->require_length(input_points_->n_point());
 }
 

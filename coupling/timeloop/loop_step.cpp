@@ -30,7 +30,8 @@ surrogate_status Loop::step(Problem problem, double dt_s, int32_t* outcome) {
         n_evaluation = n_evaluation_of(settings_, dt_s);
         input_points_->refresh();
         output_points_->refresh();
-        fields_->require_bound(input_points_->n_point(), output_points_->n_point());
+        fields_->require_bound(input_points_->n_point(), output_points_->n_point(),
+                               input_points_->n_cloud());
         rails_->drift().require_weights();
     });
     rails_->begin_step();
@@ -127,7 +128,7 @@ surrogate_status Loop::sum_and_judge(double dt_s, surrogate_status run_status,
                                      const Problem& problem, bool only_inputs, Policy* action) {
     double* const sums = sums_.data();
     sums[0] = problem.is_there() ? 1 : 0;
-    write_fingerprint(*rails_, settings_, dt_s, n_skip_, sums + 1);
+    write_fingerprint(*rails_, *fields_, settings_, dt_s, n_skip_, sums + 1);
     rails_->write_sums(sums + 1 + n_fingerprint);
     const int64_t n = 1 + n_fingerprint + rails_->n_sum();
     surrogate_status status = surrogate_context_reduce(context_, SURROGATE_SUM, n, sums);
@@ -140,8 +141,8 @@ surrogate_status Loop::sum_and_judge(double dt_s, surrogate_status run_status,
     }
     if (!is_same_on_all(sums + 1, n_rank_))
         return surrogate_context_fail(context_, SURROGATE_INVALID_ARGUMENT,
-                                      "time step or options of the time loop differ between ranks; "
-                                      "pass the same values on all ranks");
+                                      "time step, options of the time loop or numbers per cloud "
+                                      "differ between ranks; pass the same values on all ranks");
     *action = rails_->judge(sums + 1 + n_fingerprint, only_inputs);
     return *action == Policy::off ? SURROGATE_SUCCESS : complete();
 }

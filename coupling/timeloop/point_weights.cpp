@@ -69,6 +69,8 @@ void PointWeights::refresh() {
     surrogate_points points{};
     require_success(surrogate_domain_points(domain_.get(), &points));
     values_ = points.weight;
+    clouds_ = points.cloud;
+    require_success(surrogate_domain_n_clouds(domain_.get(), &n_cloud_));
 }
 
 void PointWeights::write_sums(double* sums) {

@@ -25,8 +25,10 @@ public:
 
     const Placement& placement() const { return placement_; }  ///< of this rank
     int64_t n_point() const { return placement_.n_point; }
-    int64_t n_global() const { return n_global_; }    ///< of all ranks
-    const double* values() const { return values_; }  ///< [n_point], NULL: all are 1
+    int64_t n_global() const { return n_global_; }     ///< of all ranks
+    const double* values() const { return values_; }   ///< [n_point], NULL: all are 1
+    const int64_t* clouds() const { return clouds_; }  ///< [n_point], NULL: all are 0
+    int64_t n_cloud() const { return n_cloud_; }
 
     /// Slots in a sum over the ranks, from which total() returns the sum of all weights. Weights of
     /// a domain may change.
@@ -42,8 +44,9 @@ private:
     bool is_sphere_ = false, is_given_ = false;
     std::vector<double> areas_;
     const double* values_ = nullptr;
+    const int64_t* clouds_ = nullptr;
     Placement placement_;
-    int64_t n_global_ = 0;
+    int64_t n_global_ = 0, n_cloud_ = 1;
     double area_ = 0;
     ExactSum sum_;
 };

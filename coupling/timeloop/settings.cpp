@@ -104,8 +104,8 @@ int64_t n_evaluation_of(const Settings& settings, double dt_s) {
     return static_cast<int64_t>(n);
 }
 
-void write_fingerprint(const Rails& rails, const Settings& settings, double dt_s, int64_t n_skip,
-                       double* slots) {
+void write_fingerprint(const Rails& rails, const Fields& fields, const Settings& settings,
+                       double dt_s, int64_t n_skip, double* slots) {
     uint64_t hash = 0;
     const auto mix = [&hash](uint64_t bits) {  // the finalizer of MurmurHash3
         hash = (hash ^ bits) + 0x9e3779b97f4a7c15;
@@ -120,6 +120,13 @@ void write_fingerprint(const Rails& rails, const Settings& settings, double dt_s
     mix(std::bit_cast<uint64_t>(rails.range().share()));
     mix(std::bit_cast<uint64_t>(rails.distance().factor()));
     for (const Rails::Rail& rail : rails.rails()) mix(static_cast<uint64_t>(rail.guard->policy()));
+    for (const Field& number : fields.numbers()) {
+        for (int64_t row = 0; row < number.array.n_point(); ++row) {
+            double value = 0;
+            number.array.read(row, 1, &value);
+            mix(std::bit_cast<uint64_t>(value));
+        }
+    }
     for (int i = 0; i < 4; ++i) {
         const auto piece = static_cast<double>((hash >> (16 * i)) & 0xffff);
         slots[2 * i] = piece;

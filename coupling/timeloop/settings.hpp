@@ -21,12 +21,12 @@ void set_option(Rails* rails, Settings* settings, const char* key, const char* v
 /// multiple of step_s.
 int64_t n_evaluation_of(const Settings& settings, double dt_s);
 
-/// Number of slots that compare settings between ranks. The settings must be equal on all ranks
-/// before a step. Each slot is a 16-bit part of their hash or its square, so that sums over up to
-/// 2^20 ranks are exact. The squares show whether the numbers are equal.
+/// Number of slots that compare settings and numbers per cloud between ranks. They must be equal
+/// on all ranks before a step. Each slot is a 16-bit part of their hash or its square, so that sums
+/// over up to 2^20 ranks are exact. The squares show whether the numbers are equal.
 constexpr int64_t n_fingerprint = 8;
-void write_fingerprint(const Rails& rails, const Settings& settings, double dt_s, int64_t n_skip,
-                       double* slots);
+void write_fingerprint(const Rails& rails, const Fields& fields, const Settings& settings,
+                       double dt_s, int64_t n_skip, double* slots);
 bool is_same_on_all(const double* sums, int32_t n_rank);
 
 }  // namespace surrogate::timeloop

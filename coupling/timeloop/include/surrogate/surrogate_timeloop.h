@@ -95,6 +95,9 @@ SURROGATE_API surrogate_status surrogate_timeloop_set_log(surrogate_timeloop* lo
  * the state and is advanced in place. Unit, shapes and names of vectors as in
  * surrogate_plan_bind_input. The array is borrowed: every later step reads and writes it, and it
  * must not move. Local.
+ * Inputs of role SURROGATE_CLOUD: an array or one number as in surrogate_plan_bind_input. Steps
+ * only read it, and surrogate_timeloop_unbind keeps it; the guard `range` counts the points of
+ * clouds outside, and its policy `correct` does not change the numbers. Ranks must have the same.
  * Errors: as surrogate_plan_bind_output for fields that steps write (outputs, and inputs that an
  * output is connected to), and as surrogate_plan_bind_input for other inputs; NOT_SUPPORTED
  * (device memory); SHAPE (the field is input and output, and the two domains have different numbers

@@ -63,6 +63,12 @@ public:
     void bind(const char* name, const surrogate_array& array, const char* unit = nullptr) {
         check(surrogate_timeloop_bind(get(), name, unit, &array));
     }
+    /// Binds one number for all clouds to an input of role SURROGATE_CLOUD. Steps read the
+    /// variable.
+    void bind(const char* name, const double& value, const char* unit = nullptr) {
+        bind(name, column(&value, 1), unit);
+    }
+    void bind(const char*, const double&&, const char* = nullptr) = delete;
     /// Binds a field to a strided block; see surrogate_timeloop_bind_block.
     void bind(const char* name, const surrogate_block& block, const char* unit = nullptr) {
         check(surrogate_timeloop_bind_block(get(), name, unit, &block));
