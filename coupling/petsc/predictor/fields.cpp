@@ -31,7 +31,11 @@ PetscErrorCode Fields::open(const surrogate_model* model, const Settings& settin
     for (int32_t k = 0; k < n_in; ++k) {
         PetscCallSurrogate(surrogate_model_input(model, k, &info));
         if (info.role == SURROGATE_FIELD) PetscCall(add_input(info.name, info.name));
+        if (info.role == SURROGATE_CLOUD) PetscCall(add_number(info.name));
     }
+    PetscCheck(numbers_.size() == settings.numbers.size(), PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG,
+               "%s names '%s', which is not an input with the role cloud of the model's card",
+               settings.flag("set").c_str(), unknown_number().c_str());
     PetscCallSurrogate(surrogate_model_n_outputs(model, &n_out));
     for (int32_t k = 0; k < n_out; ++k) {
         PetscCallSurrogate(surrogate_model_output(model, k, &info));
@@ -53,6 +57,7 @@ PetscErrorCode Fields::close() {
     PetscFunctionBegin;
     in_.clear();
     out_.clear();
+    numbers_.clear();
     for (Borrowed& lent : borrowed_)
         PetscCall(DMRestoreNamedGlobalVector(problem_.dm, lent.name.c_str(), &lent.vec));
     borrowed_.clear();
@@ -65,6 +70,36 @@ PetscErrorCode Fields::reset() {
     PetscCall(close());
     PetscCall(VecDestroy(&diagonal_));
     PetscFunctionReturn(0);
+}
+
+/// The numbers are not Vecs: surrogate_plan_run_vec keeps them bound.
+PetscErrorCode Fields::run(surrogate_plan* plan) const {
+    PetscFunctionBegin;
+    for (const auto& [name, value] : numbers_) {
+        const surrogate_array number = surrogate_column_f64(value, 1, 1);
+        PetscCallSurrogate(surrogate_plan_bind_input(plan, name, nullptr, &number));
+    }
+    PetscCall(surrogate_plan_run_vec(plan, PetscInt(in_.size()), in_.data(), PetscInt(out_.size()),
+                                     out_.data()));
+    PetscFunctionReturn(0);
+}
+
+PetscErrorCode Fields::add_number(const char* card_name) {
+    PetscFunctionBegin;
+    const auto said = settings_->numbers.find(card_name);
+    PetscCheck(said != settings_->numbers.end(), PETSC_COMM_SELF, PETSC_ERR_ARG_WRONGSTATE,
+               "the model needs the number '%s': %s %s=VALUE", card_name,
+               settings_->flag("set").c_str(), card_name);
+    numbers_.emplace_back(card_name, &said->second);
+    PetscFunctionReturn(0);
+}
+
+/// Returns a name of -surrogate_set that the card does not have.
+std::string Fields::unknown_number() const {
+    for (const auto& [name, value] : settings_->numbers)
+        if (std::ranges::none_of(numbers_, [&](const auto& known) { return known.first == name; }))
+            return name;
+    return "";
 }
 
 PetscErrorCode Fields::add_input(const std::string& name, const char* card_name) {

@@ -4,6 +4,7 @@
 #include <surrogate/surrogate_petsc.h>
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "coupling/petsc/predictor/problem.hpp"
@@ -19,6 +20,7 @@ namespace surrogate::petsc {
 ///           4. a named global vector of the DM
 ///           5. the component of the solution that has its name in the DM: values of the start
 ///           6. velocity.x, velocity.y, ..: components of a Vec `velocity` as in 3 and 4
+///   number per cloud   the value in -surrogate_set
 ///   output  the source in -surrogate_fields, the component of the solution with its name, or the
 ///           component of a solution that has only one
 class Fields {
@@ -36,13 +38,12 @@ public:
     /// Also frees its own memory, before a problem of another size.
     PetscErrorCode reset();
 
-    PetscErrorCode run(surrogate_plan* plan) const {
-        return surrogate_plan_run_vec(plan, PetscInt(in_.size()), in_.data(), PetscInt(out_.size()),
-                                      out_.data());
-    }
+    PetscErrorCode run(surrogate_plan* plan) const;
 
 private:
     PetscErrorCode add_input(const std::string& name, const char* card_name);
+    PetscErrorCode add_number(const char* card_name);
+    std::string unknown_number() const;
     PetscErrorCode add_output(const char* card_name);
     PetscErrorCode find_source(const Source& source, Vec* vec, PetscInt* component);
     PetscErrorCode find_vec(const char* name, Vec* vec);
@@ -62,9 +63,10 @@ private:
     Problem problem_;
     std::vector<std::string> components_;  // components of the solution, with the names of the DM
     std::vector<surrogate_vec_field> in_, out_;
-    std::vector<Borrowed> borrowed_;  // named vectors of the DM
-    Vec diagonal_ = nullptr;          // owned, reused in later solves
-    bool has_diagonal_ = false;       // of the matrix of this problem
+    std::vector<std::pair<const char*, const double*>> numbers_;  // name on the card, value
+    std::vector<Borrowed> borrowed_;                              // named vectors of the DM
+    Vec diagonal_ = nullptr;                                      // owned, reused in later solves
+    bool has_diagonal_ = false;                                   // of the matrix of this problem
 };
 
 }  // namespace surrogate::petsc

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <string_view>
 #include <system_error>
 #include <vector>
@@ -41,12 +42,37 @@ PetscErrorCode add_source(const Settings& settings, std::string_view item,
     PetscFunctionReturn(0);
 }
 
-PetscErrorCode parse_sources(Settings* settings, std::string_view text) {
+/// Adds "name=value" to the table.
+PetscErrorCode add_number(const Settings& settings, std::string_view item,
+                          std::map<std::string, double, std::less<>>* table) {
     PetscFunctionBegin;
-    settings->sources.clear();
+    const std::size_t equal = item.find('=');
+    double value = 0;
+    bool is_right = equal != std::string_view::npos && equal > 0;
+    if (is_right) {
+        const char* const end = item.data() + item.size();
+        const auto [stop, error] = std::from_chars(item.data() + equal + 1, end, value);
+        is_right = error == std::errc() && stop == end && std::isfinite(value);
+    }
+    PetscCheck(is_right, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG,
+               "%s: '%.*s' is not name=value; name is an input with the role cloud of the card, "
+               "value a finite number",
+               settings.flag("set").c_str(), int(item.size()), item.data());
+    const bool is_new = table->emplace(item.substr(0, equal), value).second;
+    PetscCheck(is_new, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG, "%s: '%.*s' is given twice",
+               settings.flag("set").c_str(), int(equal), item.data());
+    PetscFunctionReturn(0);
+}
+
+/// Parses "name=..,name=.." to a table.
+template <class Table, class Add>
+PetscErrorCode parse_list(const Settings& settings, std::string_view text, Table* table,
+                          const Add& add) {
+    PetscFunctionBegin;
+    table->clear();
     while (!text.empty()) {
         const std::size_t comma = text.find(',');
-        PetscCall(add_source(*settings, text.substr(0, comma), &settings->sources));
+        PetscCall(add(settings, text.substr(0, comma), table));
         text = comma == std::string_view::npos ? "" : text.substr(comma + 1);
     }
     PetscFunctionReturn(0);
@@ -68,7 +94,7 @@ PetscErrorCode check_box(const Settings& settings) {
     PetscFunctionReturn(0);
 }
 
-constexpr std::array own_keys = {"model",        "fields", "box",      "coordinates_file",
+constexpr std::array own_keys = {"model",        "fields", "set",      "box", "coordinates_file",
                                  "cell_centers", "factor", "optional", "view"};
 
 /// Owns the names of the options in the database that no call has read so far.
@@ -119,7 +145,7 @@ PetscErrorCode Settings::read(MPI_Comm comm, const char* solver_prefix) {
     PetscFunctionBegin;
     prefix = solver_prefix ? solver_prefix : "";
     std::array<char, PETSC_MAX_PATH_LEN> path{}, coordinates{};
-    std::array<char, 4096> fields{};
+    std::array<char, 4096> fields{}, set{};
     PetscBool centers = PETSC_FALSE, optional = PETSC_FALSE, viewed = PETSC_FALSE;
     PetscBool has_box = PETSC_FALSE;
     n_box = PetscInt(box.size());
@@ -130,6 +156,9 @@ PetscErrorCode Settings::read(MPI_Comm comm, const char* solver_prefix) {
                                  "where fields of the card are: name=source,.. with rhs, diagonal, "
                                  "solution, a Vec's name or a field of the DM, and :component",
                                  nullptr, "", fields.data(), fields.size(), nullptr));
+    PetscCall(PetscOptionsString("-surrogate_set",
+                                 "inputs with the role cloud: name=value,name=value", nullptr, "",
+                                 set.data(), set.size(), nullptr));
     PetscCall(PetscOptionsRealArray("-surrogate_box",
                                     "x0,x1,y0,y1,z0,z1 of a DMDA; replaces its coordinates",
                                     nullptr, box.data(), &n_box, &has_box));
@@ -162,7 +191,8 @@ PetscErrorCode Settings::read(MPI_Comm comm, const char* solver_prefix) {
                flag("coordinates_file").c_str());
     PetscCall(check_names(*this));
     PetscCall(check_box(*this));
-    PetscCall(parse_sources(this, fields.data()));
+    PetscCall(parse_list(*this, fields.data(), &sources, add_source));
+    PetscCall(parse_list(*this, set.data(), &numbers, add_number));
     PetscFunctionReturn(0);
 }
 

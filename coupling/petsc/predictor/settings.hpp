@@ -20,10 +20,12 @@ struct Settings {
     std::string prefix;                                  ///< of the solver, "" if it has none
     std::string model;                                   ///< -surrogate_model
     std::map<std::string, Source, std::less<>> sources;  ///< -surrogate_fields, by name on the card
-    std::array<PetscReal, 6> box{};                      ///< -surrogate_box: x0, x1, y0, y1, z0, z1
-    PetscInt n_box = 0;                                  ///< numbers given
-    std::string coordinates_file;                        ///< -surrogate_coordinates_file
-    bool at_cell_centers = false;                        ///< -surrogate_cell_centers
+    /// -surrogate_set: numbers per cloud, by name on the card
+    std::map<std::string, double, std::less<>> numbers;
+    std::array<PetscReal, 6> box{};  ///< -surrogate_box: x0, x1, y0, y1, z0, z1
+    PetscInt n_box = 0;              ///< numbers given
+    std::string coordinates_file;    ///< -surrogate_coordinates_file
+    bool at_cell_centers = false;    ///< -surrogate_cell_centers
     PetscReal factor =
         1;  ///< -surrogate_factor: of the start's norm, below which predictions are used
     bool is_optional = false;  ///< -surrogate_optional

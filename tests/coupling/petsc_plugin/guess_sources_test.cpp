@@ -64,6 +64,34 @@ TEST_F(KspGuess, FieldsOfTheCardAreMapped) {
     EXPECT_EQ(other_name.solve(), expected);
 }
 
+TEST_F(KspGuess, NumbersPerCloudAreOptions) {
+    ModelWriter model = small_flare({{"x", 0}, {"y", 1}, {"mobility"}, {"load"}}, {{"p"}}, false);
+    const std::string by_point = model_file("load_at_points", model);
+    model.card["inputs"][3]["role"] = "cloud";
+    const std::string by_cloud = model_file("load_of_cloud", model);
+    const auto solve = [](const OptionMap& all, std::vector<PetscReal>* history) {
+        const OptionScope options(all);
+        DarcyKsp darcy;
+        darcy.compose(PetscObject(darcy.ksp), "mobility");
+        Vec load = nullptr;
+        PETSC_OK(VecDuplicate(darcy.mobility, &load));
+        PETSC_OK(VecSet(load, 0.25));
+        PETSC_OK(PetscObjectCompose(PetscObject(darcy.ksp), "load", PetscObject(load)));
+        PETSC_OK(VecDestroy(&load));
+        *history = darcy.solve();
+    };
+    std::vector<PetscReal> of_cloud, at_points;
+    solve(with(by_cloud, {{"-surrogate_set", "load=0.25"}}), &of_cloud);
+    solve(with(by_point), &at_points);
+    EXPECT_EQ(of_cloud, at_points);
+    const OptionScope options(with(by_cloud));
+    DarcyKsp darcy;
+    darcy.compose(PetscObject(darcy.ksp), "mobility");
+    const PetscErrorCode error = KSPSolve(darcy.ksp, darcy.rhs, darcy.x);
+    EXPECT_EQ(error, PETSC_ERR_ARG_WRONG);
+    EXPECT_HAS(petsc_text(error), "needs the number 'load': -surrogate_set load=VALUE");
+}
+
 TEST_F(KspGuess, PrefixOfTheKspIsThatOfTheOptions) {
     const OptionScope options(OptionMap{{"-flow_ksp_guess_type", "surrogate"},
                                         {"-flow_surrogate_model", darcy_model},

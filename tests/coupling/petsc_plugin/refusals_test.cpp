@@ -99,6 +99,12 @@ INSTANTIATE_TEST_SUITE_P(
                 true,
                 PETSC_ERR_ARG_WRONG,
                 {"'viscosity', which is not a field of the model's card"}},
+        Refused{"NumberThatTheCardLacks",
+                {{"-surrogate_fields", "mobility=rhs"}, {"-surrogate_set", "viscosity=3"}},
+                true,
+                true,
+                PETSC_ERR_ARG_WRONG,
+                {"-surrogate_set names 'viscosity', which is not an input with the role cloud"}},
         Refused{"ComponentThatTheVecLacks",
                 {{"-surrogate_fields", "mobility=rhs:3"}},
                 true,
@@ -165,7 +171,10 @@ INSTANTIATE_TEST_SUITE_P(
         Row{"-surrogate_fields", "=rhs", "'=rhs' is not name=source"},
         Row{"-surrogate_fields", "a=rhs:x", "'a=rhs:x' is not name=source"},
         Row{"-surrogate_fields", "a=rhs:-1", "'a=rhs:-1' is not name=source"},
-        Row{"-surrogate_fields", "a=rhs,a=diagonal", "'a' is given twice"}));
+        Row{"-surrogate_fields", "a=rhs,a=diagonal", "'a' is given twice"},
+        Row{"-surrogate_set", "speed=fast", "'speed=fast' is not name=value"},
+        Row{"-surrogate_set", "speed=inf", "'speed=inf' is not name=value"},
+        Row{"-surrogate_set", "speed=1,speed=2", "'speed' is given twice"}));
 
 TEST(KspGuessRefusal, KspThatTakesNoGuess) {
     // Set in code: with -ksp_type preonly PETSc reads no -ksp_guess_type.
