@@ -3,10 +3,12 @@
 
 #include <algorithm>
 #include <cctype>
+#include <charconv>
 #include <cmath>
 #include <cstddef>
 #include <cstdio>
 #include <numeric>
+#include <system_error>
 
 #include "coupling/job/job.hpp"
 
@@ -106,6 +108,19 @@ std::pair<std::string, std::string> parse_map(const std::string& text) {
     if (equals == std::string::npos || equals == 0 || equals + 1 == text.size())
         fail("--map is '" + text + "', expected FIELD=ARRAY");
     return {text.substr(0, equals), text.substr(equals + 1)};
+}
+
+std::pair<std::string, double> parse_number(const std::string& text) {
+    const size_t equals = text.find('=');
+    double value = 0;
+    const char* const end = text.data() + text.size();
+    const bool has_both = equals != std::string::npos && equals > 0 && equals + 1 < text.size();
+    if (has_both) {
+        const auto [stop, error] = std::from_chars(text.data() + equals + 1, end, value);
+        if (error == std::errc() && stop == end && std::isfinite(value))
+            return {text.substr(0, equals), value};
+    }
+    fail("--set is '" + text + "', expected INPUT=NUMBER");
 }
 
 }  // namespace surrogate::tool

@@ -41,4 +41,8 @@ std::string table(const std::vector<std::vector<std::string>>& rows);
 /// Returns field and array of "field=array", as given to --map. Throws Failure for any other form.
 std::pair<std::string, std::string> parse_map(const std::string& text);
 
+/// Returns input and number of "input=number", as given to --set. Throws Failure for any other
+/// form.
+std::pair<std::string, double> parse_number(const std::string& text);
+
 }  // namespace surrogate::tool

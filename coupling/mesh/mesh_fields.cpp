@@ -83,19 +83,17 @@ std::string array_name(const FieldRequest& request, const surrogate_field_info& 
     return mapped(request, field.name).value_or(field.name);
 }
 
-bool has_all(const FieldRequest& request, const std::vector<ArrayInfo>& arrays,
-             const std::vector<surrogate_field_info>& inputs) {
-    return std::all_of(inputs.begin(), inputs.end(), [&](const auto& info) {
-        return find(arrays, array_name(request, info)).has_value();
-    });
+bool has_all(const std::vector<ArrayInfo>& arrays, const std::vector<std::string>& names) {
+    return std::all_of(names.begin(), names.end(),
+                       [&](const std::string& name) { return find(arrays, name).has_value(); });
 }
 
 /// Returns the location of the evaluation. If neither location has all arrays, returns the
 /// requested location or the points, so that the error names it.
 int choose_location(const FieldRequest& request, const MeshArrays& arrays,
-                    const std::vector<surrogate_field_info>& inputs, bool& other_would_do) {
-    const bool at_points = has_all(request, arrays.at_points, inputs);
-    const bool at_cells = has_all(request, arrays.at_cells, inputs);
+                    const std::vector<std::string>& names, bool& other_would_do) {
+    const bool at_points = has_all(arrays.at_points, names);
+    const bool at_cells = has_all(arrays.at_cells, names);
     other_would_do = request.at.empty() && at_points && at_cells;
     if (request.at == "points") return SURROGATE_POINT;
     if (request.at == "cells") return SURROGATE_CELL;
@@ -124,10 +122,55 @@ std::string text_of_field(const surrogate_field_info& field) {
     if (find(arrays.at(other), name))
         help = std::string("; there is a ") + word_of(other) + " array of that name: --at " +
                word_of(other) + "s";
-    fail(std::string("the model needs the ") + (is_field(field) ? "field " : "coordinate ") +
-         text_of_field(field) + ", and '" + request.mesh + "' has no " + word_of(location) +
-         " array '" + name + "'; point arrays: " + list_of(arrays.at_points) + "; cell arrays: " +
-         list_of(arrays.at_cells) + help + " (--map " + field.name + "=ARRAY names an array)");
+    const char* const what = is_field(field)                 ? "field "
+                             : field.role == SURROGATE_CLOUD ? "number per cloud "
+                                                             : "coordinate ";
+    const std::string set = field.role == SURROGATE_CLOUD
+                                ? std::string("--set ") + field.name + "=VALUE sets it, "
+                                : "";
+    fail(std::string("the model needs the ") + what + text_of_field(field) + ", and '" +
+         request.mesh + "' has no " + word_of(location) + " array '" + name + "'; point arrays: " +
+         list_of(arrays.at_points) + "; cell arrays: " + list_of(arrays.at_cells) + help + " (" +
+         set + "--map " + field.name + "=ARRAY names an array)");
+}
+
+std::optional<double> number_of(const FieldRequest& request, const std::string& field) {
+    for (const auto& [key, value] : request.numbers)
+        if (key == field) return value;
+    return {};
+}
+
+/// Returns the array of --clouds, which has whole numbers.
+FieldSource find_clouds(const FieldRequest& request, const MeshArrays& arrays, int location) {
+    const std::string& name = request.clouds;
+    const auto found = find(arrays.at(location), name);
+    const std::string have = std::string("'") + request.mesh + "' has no " + word_of(location) +
+                             " array '" + name + "'; point arrays: " + list_of(arrays.at_points) +
+                             "; cell arrays: " + list_of(arrays.at_cells);
+    if (!found) fail("--clouds: " + have + near_miss(name, arrays.at(location)));
+    const ArrayInfo& array = found->array;
+    const bool is_integer = array.type.find("Int") != std::string::npos;
+    if (!is_integer)
+        fail("--clouds: array '" + array.name + "' of '" + request.mesh + "' is " + array.type +
+             ", expected integers");
+    const bool is_one = found->component >= 0 || array.n_components == 1;
+    if (!is_one || found->component >= array.n_components)
+        fail("--clouds: array '" + array.name + "' of '" + request.mesh + "' has " +
+             std::to_string(array.n_components) +
+             " components, expected one; choose it: --clouds " + array.name + ":0");
+    return {{}, array, std::max(0, found->component)};
+}
+
+/// Returns the names of all arrays that are read.
+std::vector<std::string> names_to_read(const FieldRequest& request,
+                                       const std::vector<surrogate_field_info>& inputs,
+                                       const std::vector<surrogate_field_info>& numbers) {
+    std::vector<std::string> names;
+    for (const auto& info : inputs) names.push_back(array_name(request, info));
+    for (const auto& info : numbers)
+        if (!number_of(request, info.name)) names.push_back(array_name(request, info));
+    if (!request.clouds.empty()) names.push_back(request.clouds);
+    return names;
 }
 
 int component_of(const FieldRequest& request, const surrogate_field_info& field,
@@ -223,20 +266,58 @@ void check_maps(const std::vector<std::pair<std::string, std::string>>& maps,
                  "'; it has " + known);
 }
 
+void check_numbers(const FieldRequest& request, const std::vector<surrogate_field_info>& inputs) {
+    std::vector<std::string> known;
+    std::string list;
+    for (const auto& info : inputs) {
+        if (info.role != SURROGATE_CLOUD) continue;
+        known.emplace_back(info.name);
+        list += (list.empty() ? "'" : ", '") + known.back() + "'";
+    }
+    for (size_t i = 0; i < request.numbers.size(); ++i) {
+        const std::string& name = request.numbers[i].first;
+        const std::string what = "--set " + name + "=" + number(request.numbers[i].second) + ": ";
+        if (std::count(known.begin(), known.end(), name) == 0)
+            fail(what + "the model has no number per cloud '" + name + "'; it has " +
+                 (list.empty() ? "none" : list));
+        for (size_t k = 0; k < i; ++k)
+            if (request.numbers[k].first == name) fail(what + "'" + name + "' is given twice");
+        if (mapped(request, name))
+            fail(what + "the array '" + *mapped(request, name) + "' is given by --map, too");
+    }
+}
+
+std::vector<FieldSource> FieldPlan::sources() const {
+    std::vector<FieldSource> all = inputs;
+    all.insert(all.end(), coordinates.begin(), coordinates.end());
+    for (const FieldNumber& number : numbers)
+        if (number.source) all.push_back(*number.source);
+    if (clouds) all.push_back(*clouds);
+    return all;
+}
+
 FieldPlan plan_fields(const FieldRequest& request, const MeshArrays& arrays,
                       const std::vector<surrogate_field_info>& inputs,
                       const std::vector<surrogate_field_info>& outputs) {
     FieldPlan plan;
-    std::vector<surrogate_field_info> read = inputs;
+    std::vector<surrogate_field_info> read, numbers;
+    for (const auto& info : inputs) (info.role == SURROGATE_CLOUD ? numbers : read).push_back(info);
     if (!reads_coordinates(request, inputs))
         std::erase_if(read, [](const surrogate_field_info& info) { return !is_field(info); });
-    plan.location = choose_location(request, arrays, read, plan.other_would_do);
+    plan.location = choose_location(request, arrays, names_to_read(request, read, numbers),
+                                    plan.other_would_do);
     plan.is_float = true;
     for (const auto& info : read) {
         std::vector<FieldSource>& to = is_field(info) ? plan.inputs : plan.coordinates;
         to.push_back(find_source(request, arrays, plan.location, info));
         plan.is_float = plan.is_float && to.back().array.type == "Float32";
     }
+    for (const auto& info : numbers) {
+        plan.numbers.push_back({info, number_of(request, info.name), {}});
+        if (!plan.numbers.back().value)
+            plan.numbers.back().source = find_source(request, arrays, plan.location, info);
+    }
+    if (!request.clouds.empty()) plan.clouds = find_clouds(request, arrays, plan.location);
     if (read.empty()) plan.is_float = arrays.has_float_coordinates;
     for (const auto& info : outputs) plan.outputs.emplace_back(info, array_name(request, info));
     return plan;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
 #include <string>
 #include <surrogate/surrogate.hpp>
 #include <utility>
@@ -28,6 +29,14 @@ struct FieldSource {
     int component = 0;
 };
 
+/// An input of the card that is one number per cloud: its value in all clouds, or its source, which
+/// is constant in each cloud.
+struct FieldNumber {
+    surrogate_field_info field;
+    std::optional<double> value;
+    std::optional<FieldSource> source;  ///< if there is no value
+};
+
 /// The arrays for the inputs of a model, the location of its evaluation, and the names of its
 /// outputs.
 struct FieldPlan {
@@ -36,8 +45,14 @@ struct FieldPlan {
     std::vector<FieldSource> inputs;
     /// Sources of the coordinates of the card, if they are not taken from the mesh.
     std::vector<FieldSource> coordinates;
+    std::vector<FieldNumber> numbers;
+    /// Source of the cloud of each point, without a field; none: all points are one cloud.
+    std::optional<FieldSource> clouds;
     std::vector<std::pair<surrogate_field_info, std::string>> outputs;  ///< fields and array names
     bool is_float = false;  ///< type of the outputs: float if every input is float
+
+    /// Returns all arrays that are read.
+    std::vector<FieldSource> sources() const;
 };
 
 struct FieldRequest {
@@ -46,6 +61,8 @@ struct FieldRequest {
     std::vector<std::pair<std::string, std::string>> maps;
     std::string at;  ///< points, cells or ""
     bool ignore_units = false;
+    std::vector<std::pair<std::string, double>> numbers;  ///< input -> its number in all clouds
+    std::string clouds;                                   ///< array, as in maps; "": one cloud
 };
 
 /// Throws Failure (bad_usage) with the model's fields if a map is for an unknown field. Local; the
@@ -53,6 +70,10 @@ struct FieldRequest {
 void check_maps(const std::vector<std::pair<std::string, std::string>>& maps,
                 const std::vector<surrogate_field_info>& inputs,
                 const std::vector<surrogate_field_info>& outputs);
+
+/// Throws Failure (bad_usage) if a number is given twice, is for an input that is not a number per
+/// cloud, or the input is mapped, too. Local, as check_maps().
+void check_numbers(const FieldRequest& request, const std::vector<surrogate_field_info>& inputs);
 
 /// Plans the fields. Coordinates come from arrays of their names, or from mapped arrays, if the
 /// model has more than the three coordinates of a mesh or a map names a coordinate. Throws Failure

@@ -8,7 +8,8 @@ namespace surrogate::tool {
 /// Returns the largest change over all ranks, so that the result is the same on all ranks.
 MeshPlan::Change MeshPlan::change_to(const MeshSample& sample) const {
     Change mine = Change::none;
-    if (sample.x != x_) mine = Change::moved;
+    if (sample.x != x_ || sample.clouds != clouds_ || sample.n_cloud() != n_cloud_)
+        mine = Change::moved;
     if (!plan_ || sample.plan.is_float != is_float_ || sample.n_axis != n_axis_ ||
         sample.placement->has_ids() != has_ids_)
         mine = Change::other;
@@ -20,17 +21,23 @@ void MeshPlan::prepare(const MeshSample& sample, Change change) {
     if (change == Change::none) return;
     x_ = sample.x;
     n_axis_ = sample.n_axis;
+    clouds_ = sample.clouds;
+    n_cloud_ = sample.n_cloud();
     is_float_ = sample.plan.is_float;
     has_ids_ = sample.placement->has_ids();
     if (change == Change::moved) {
-        job_.agree([&] { sample.placement->move(*domain_, sample.x, sample.n_axis); });
+        job_.agree([&] {
+            sample.placement->move(*domain_, sample.x, sample.n_axis, sample.domain_clouds());
+        });
         ++n_followed_;
         return;
     }
     plan_.reset();
     domain_.reset();
-    job_.agree(
-        [&] { domain_.emplace(sample.placement->make_domain(context_, sample.x, sample.n_axis)); });
+    job_.agree([&] {
+        domain_.emplace(sample.placement->make_domain(context_, sample.x, sample.n_axis,
+                                                      sample.domain_clouds()));
+    });
     job_.agree([&] { plan_.emplace(model_, *domain_, options_); });
     ++n_made_;
 }
@@ -41,7 +48,9 @@ void MeshPlan::bind(const MeshSample& sample, Arrays<T>& arrays) {
     const int64_t n = sample.n();
     arrays.in.resize(fields.inputs.size());
     arrays.out.resize(fields.outputs.size());
-    of_all_.resize(places_.of_all.size());
+    numbers_ = sample.numbers;
+    of_clouds_.assign(places_.of_all.size(),
+                      std::vector<double>(static_cast<size_t>(sample.n_cloud())));
     for (auto* lists : {&arrays.in, &arrays.out})
         for (std::vector<T>& values : *lists) values.resize(static_cast<size_t>(n));
     job_.agree([&] {
@@ -49,8 +58,12 @@ void MeshPlan::bind(const MeshSample& sample, Arrays<T>& arrays) {
             plan_->bind_input(fields.inputs[i].field.name, column(arrays.in[i].data(), n));
         for (size_t i = 0; i < arrays.out.size(); ++i)
             plan_->bind_output(fields.outputs[i].first.name, column(arrays.out[i].data(), n));
-        for (size_t i = 0; i < of_all_.size(); ++i)
-            plan_->bind_output(places_.of_all[i].name, column(&of_all_[i], 1));
+        for (size_t i = 0; i < numbers_.size(); ++i)
+            plan_->bind_input(fields.numbers[i].field.name,
+                              column(numbers_[i].data(), sample.n_cloud()));
+        for (size_t i = 0; i < of_clouds_.size(); ++i)
+            plan_->bind_output(places_.of_all[i].name,
+                               column(of_clouds_[i].data(), sample.n_cloud()));
     });
 }
 
@@ -60,11 +73,13 @@ Prediction MeshPlan::evaluate(const MeshSample& sample, Arrays<T>& arrays, bool 
     for (size_t i = 0; i < arrays.in.size(); ++i)
         std::transform(sample.fields[i].begin(), sample.fields[i].end(), arrays.in[i].begin(),
                        [](double value) { return static_cast<T>(value); });
+    for (size_t i = 0; i < numbers_.size(); ++i)
+        std::copy(sample.numbers[i].begin(), sample.numbers[i].end(), numbers_[i].begin());
     job_.agree([&] { plan_->run(); });  // a rank that fails takes part in all exchanges of the run
     Prediction result;
     for (const auto& values : arrays.out)
         result.at_points.emplace_back(values.begin(), values.end());
-    result.of_all = of_all_;
+    result.of_clouds = of_clouds_;
     return result;
 }
 

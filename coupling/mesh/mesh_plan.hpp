@@ -14,10 +14,10 @@
 
 namespace surrogate::tool {
 
-/// Outputs at a sample's points, as double, and outputs with one number for all points.
+/// Outputs at a sample's points, as double, and outputs with one number per cloud.
 struct Prediction {
     std::vector<std::vector<double>> at_points;
-    std::vector<double> of_all;
+    std::vector<std::vector<double>> of_clouds;  ///< as places.of_all, each [n_cloud]
 };
 
 /// Evaluates a model on one mesh after the other with a plan. All functions are collective; errors
@@ -61,9 +61,11 @@ private:
     std::optional<Plan> plan_;
     Arrays<float> floats_;
     Arrays<double> doubles_;
-    std::vector<double> of_all_;
+    std::vector<std::vector<double>> numbers_, of_clouds_;  ///< [inputs or outputs][n_cloud]
     // Data of the last sample.
     std::vector<double> x_;
+    std::vector<int64_t> clouds_;
+    int64_t n_cloud_ = 1;
     int64_t n_axis_ = 0, n_made_ = 0, n_followed_ = 0;
     bool is_float_ = false, has_ids_ = false;
 };

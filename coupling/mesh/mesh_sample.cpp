@@ -4,8 +4,12 @@
 #include <surrogate/surrogate_vtk.h>
 
 #include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
 
 #include "coupling/case/grid_domain.hpp"
+#include "coupling/job/text.hpp"
 #include "coupling/mesh/read_mesh.hpp"
 
 namespace surrogate::tool {
@@ -48,6 +52,10 @@ vtk::SphereFile read_sphere(const FieldRequest& request, const Model& model) {
                 " points on the sphere; the mesh must be a structured grid (.vts, .pvts), "
                 "'" +
                 request.mesh + "' is not");
+    if (!request.clouds.empty())
+        throw Failure(Exit::bad_usage,
+                      "--clouds: a model on the sphere takes one state, whose points are all one "
+                      "cloud");
     if (request.at == "cells")
         throw Failure(Exit::bad_usage,
                       "--at cells: a model on the sphere is evaluated at the points of its grid; "
@@ -59,16 +67,15 @@ vtk::SphereFile read_sphere(const FieldRequest& request, const Model& model) {
 void check_piece(const MeshFile& mesh, const FieldPlan& plan) {
     if (mesh.n_rows(plan.location) == 0) return;
     const auto arrays = mesh.arrays(plan.location);
-    for (const auto* sources : {&plan.inputs, &plan.coordinates})
-        for (const FieldSource& source : *sources)
-            if (std::none_of(arrays.begin(), arrays.end(), [&](const auto& array) {
-                    return array.name == source.array.name &&
-                           array.n_components == source.array.n_components;
-                }))
-                throw Failure(Exit::bad_usage, "a piece of the mesh has no array '" +
-                                                   source.array.name + "' of " +
-                                                   std::to_string(source.array.n_components) +
-                                                   " components, though others have");
+    for (const FieldSource& source : plan.sources())
+        if (std::none_of(arrays.begin(), arrays.end(), [&](const auto& array) {
+                return array.name == source.array.name &&
+                       array.n_components == source.array.n_components;
+            }))
+            throw Failure(Exit::bad_usage, "a piece of the mesh has no array '" +
+                                               source.array.name + "' of " +
+                                               std::to_string(source.array.n_components) +
+                                               " components, though others have");
 }
 
 std::vector<double> picked(const std::vector<double>& all, const std::vector<int64_t>& rows,
@@ -99,6 +106,87 @@ void take_coordinates(MeshSample& sample) {
     }
 }
 
+std::vector<double> values_of(const MeshSample& sample, const FieldSource& source) {
+    return picked(sample.mesh->values(sample.plan.location, source.array.name, source.component),
+                  sample.placement->chosen());
+}
+
+/// Sets the clouds of the points. Collective.
+void take_clouds(const Job& job, MeshSample& sample) {
+    if (!sample.plan.clouds) return;
+    const std::string& name = sample.plan.clouds->array.name;
+    job.agree([&] {
+        for (const double value : values_of(sample, *sample.plan.clouds)) {
+            constexpr double largest = 1LL << 53;  // larger integers are not exact
+            if (!(std::abs(value) < largest))
+                throw Failure(Exit::bad_usage, "--clouds: array '" + name + "' has the value " +
+                                                   number(value) +
+                                                   ", expected integers below 2^53");
+            sample.clouds.push_back(static_cast<int64_t>(value));
+        }
+        sample.clouds.reserve(1);
+    });
+    const auto sort = [](std::vector<int64_t> values) {
+        std::sort(values.begin(), values.end());
+        values.erase(std::unique(values.begin(), values.end()), values.end());
+        return values;
+    };
+    const std::vector<int64_t> all = sort(job.gather(sort(sample.clouds)));
+    const std::string text = job.broadcast(
+        std::string(reinterpret_cast<const char*>(all.data()), all.size() * sizeof(int64_t)));
+    sample.cloud_values.resize(text.size() / sizeof(int64_t));
+    std::memcpy(sample.cloud_values.data(), text.data(), text.size());
+    for (int64_t& cloud : sample.clouds)
+        cloud = std::lower_bound(sample.cloud_values.begin(), sample.cloud_values.end(), cloud) -
+                sample.cloud_values.begin();
+}
+
+/// The least and the largest value of an array in each cloud.
+struct CloudRange {
+    double low = std::numeric_limits<double>::infinity();
+    double high = -std::numeric_limits<double>::infinity();
+
+    void join(const CloudRange& other) {
+        const bool is_nan = std::isnan(low) || std::isnan(other.low);
+        low = is_nan ? std::numeric_limits<double>::quiet_NaN() : std::min(low, other.low);
+        high = is_nan ? low : std::max(high, other.high);
+    }
+};
+
+/// Returns the number of each cloud from an array. Collective.
+std::vector<double> numbers_of(const Job& job, const MeshSample& sample,
+                               const FieldSource& source) {
+    std::vector<CloudRange> ranges(static_cast<size_t>(sample.n_cloud()));
+    job.agree([&] {
+        const std::vector<double> values = values_of(sample, source);
+        for (size_t i = 0; i < values.size(); ++i)
+            ranges[sample.clouds.empty() ? 0 : static_cast<size_t>(sample.clouds[i])].join(
+                {values[i], values[i]});
+    });
+    std::vector<CloudRange> all = job.gather(ranges);
+    all.resize(std::max(all.size(), ranges.size()));
+    for (size_t i = ranges.size(); i < all.size(); ++i) all[i % ranges.size()].join(all[i]);
+    all.resize(ranges.size());
+    const std::string text = job.broadcast(
+        std::string(reinterpret_cast<const char*>(all.data()), all.size() * sizeof(CloudRange)));
+    std::memcpy(all.data(), text.data(), text.size());
+    std::vector<double> numbers;
+    for (size_t i = 0; i < all.size(); ++i) {
+        if (!(all[i].low == all[i].high))
+            throw Failure(Exit::bad_usage,
+                          "'" + std::string(source.field.name) +
+                              "' is one number per cloud to the model, and the array '" +
+                              source.array.name + "' is " + number(all[i].low) + " .. " +
+                              number(all[i].high) +
+                              (sample.cloud_values.empty()
+                                   ? ", expected the same number at all points"
+                                   : " in cloud " + std::to_string(sample.cloud_values[i]) +
+                                         ", expected the same number at all its points"));
+        numbers.push_back(all[i].low);
+    }
+    return numbers;
+}
+
 void take_values(MeshSample& sample) {
     const FieldPlan& plan = sample.plan;
     const auto& chosen = sample.placement->chosen();
@@ -107,8 +195,14 @@ void take_values(MeshSample& sample) {
     else
         take_coordinates(sample);
     for (const FieldSource& source : plan.inputs)
-        sample.fields.push_back(picked(
-            sample.mesh->values(plan.location, source.array.name, source.component), chosen));
+        sample.fields.push_back(values_of(sample, source));
+}
+
+void take_numbers(const Job& job, MeshSample& sample) {
+    const auto n_cloud = static_cast<size_t>(sample.n_cloud());
+    for (const FieldNumber& number : sample.plan.numbers)
+        sample.numbers.push_back(number.value ? std::vector<double>(n_cloud, *number.value)
+                                              : numbers_of(job, sample, *number.source));
 }
 
 }  // namespace
@@ -128,15 +222,17 @@ MeshSample read_mesh_sample(const Job& job, const FieldRequest& request, const M
     });
     sample.mesh.emplace(read_mesh(job, request.mesh, sphere ? sphere->lat_axis : -1));
     const MeshArrays arrays = agree_arrays(job, *sample.mesh);
-    sample.plan = plan_fields(
-        {request.mesh, request.maps, sphere ? "points" : request.at, request.ignore_units}, arrays,
-        model.inputs(), places.at_points);
+    FieldRequest settled = request;
+    if (sphere) settled.at = "points";
+    sample.plan = plan_fields(settled, arrays, model.inputs(), places.at_points);
     job.agree([&] { check_piece(*sample.mesh, sample.plan); });
 
     stage("matching shared points");
     sample.placement = sphere ? place_on_sphere(job, *sample.mesh, *sphere, model)
                               : place_points(job, *sample.mesh, sample.plan);
     take_values(sample);
+    take_clouds(job, sample);
+    take_numbers(job, sample);
     return sample;
 }
 

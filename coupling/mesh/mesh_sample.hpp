@@ -26,8 +26,16 @@ struct MeshSample {
     int64_t n_axis = 3;
     std::vector<double> x;                    ///< [n][n_axis]
     std::vector<std::vector<double>> fields;  ///< as plan.inputs, each [n]
+    /// Values of the array of clouds, ascending, the same on all ranks; empty without such an
+    /// array.
+    std::vector<int64_t> cloud_values;
+    std::vector<int64_t> clouds;  ///< [n] indices in cloud_values; empty without such an array
+    std::vector<std::vector<double>> numbers;  ///< as plan.numbers, each [n_cloud()]
 
     int64_t n() const { return static_cast<int64_t>(placement->chosen().size()); }
+    int64_t n_cloud() const { return cloud_values.empty() ? 1 : std::ssize(cloud_values); }
+    /// Returns clouds for a domain; NULL: one cloud.
+    const int64_t* domain_clouds() const { return cloud_values.empty() ? nullptr : clouds.data(); }
     /// Returns "points" or "cell centers".
     const char* word() const;
 };

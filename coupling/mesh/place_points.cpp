@@ -12,10 +12,8 @@ RowKeys read_keys(const Job& job, const vtk::MeshFile& mesh, const FieldPlan& pl
     RowKeys keys;
     job.agree([&] {
         keys.x = mesh.positions(plan.location);
-        for (const auto* sources : {&plan.inputs, &plan.coordinates})
-            for (const FieldSource& source : *sources)
-                keys.values.push_back(
-                    mesh.values(plan.location, source.array.name, source.component));
+        for (const FieldSource& source : plan.sources())
+            keys.values.push_back(mesh.values(plan.location, source.array.name, source.component));
         keys.ids = mesh.global_ids(plan.location);
         keys.is_ghost = mesh.is_ghost(plan.location);
         keys.is_hidden = mesh.is_hidden(plan.location);
@@ -39,16 +37,15 @@ public:
         }
         ids_.reserve(1);  // a rank without points still reports that points have ids
     }
-    Domain make_domain(const Context& context, const std::vector<double>& x,
-                       int64_t n_axis) const override {
-        const auto n = static_cast<int64_t>(chosen_.size());
-        return Domain(context, matrix(x.data(), n, n_axis), has_ids_ ? ids_.data() : nullptr);
+    Domain make_domain(const Context& context, const std::vector<double>& x, int64_t n_axis,
+                       const int64_t* clouds) const override {
+        return Domain(context, points(x, n_axis, clouds));
     }
     bool can_move() const override { return true; }
     bool has_ids() const override { return has_ids_; }
-    void move(Domain& domain, const std::vector<double>& x, int64_t n_axis) const override {
-        const auto n = static_cast<int64_t>(chosen_.size());
-        domain.update_points(matrix(x.data(), n, n_axis), has_ids_ ? ids_.data() : nullptr);
+    void move(Domain& domain, const std::vector<double>& x, int64_t n_axis,
+              const int64_t* clouds) const override {
+        domain.update_points(points(x, n_axis, clouds));
     }
     std::vector<double> spread(const Job& job,
                                const std::vector<double>& of_chosen) const override {
@@ -57,6 +54,12 @@ public:
     int64_t n_split() const override { return rows_.n_split(); }
 
 private:
+    surrogate_points points(const std::vector<double>& x, int64_t n_axis,
+                            const int64_t* clouds) const {
+        const auto n = static_cast<int64_t>(chosen_.size());
+        return {matrix(x.data(), n, n_axis), has_ids_ ? ids_.data() : nullptr, clouds, nullptr};
+    }
+
     SharedRows rows_;
     bool has_ids_;
     std::vector<int64_t> ids_;  ///< [n] or empty
@@ -64,7 +67,7 @@ private:
 
 }  // namespace
 
-void Placement::move(Domain&, const std::vector<double>&, int64_t) const {
+void Placement::move(Domain&, const std::vector<double>&, int64_t, const int64_t*) const {
     throw Failure(Exit::bad_usage, "the domain of a grid does not move");
 }
 

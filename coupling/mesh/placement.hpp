@@ -22,19 +22,20 @@ public:
     /// Returns the local rows that are evaluated here, in the order of the domain's points.
     const std::vector<int64_t>& chosen() const { return chosen_; }
 
-    /// Creates a domain of the chosen rows at x [chosen().size()][n_axis]; a grid uses its own
-    /// positions. Collective.
-    virtual Domain make_domain(const Context& context, const std::vector<double>& x,
-                               int64_t n_axis) const = 0;
+    /// Creates a domain of the chosen rows at x [chosen().size()][n_axis], in clouds unless these
+    /// are NULL; a grid uses its own positions. Collective.
+    virtual Domain make_domain(const Context& context, const std::vector<double>& x, int64_t n_axis,
+                               const int64_t* clouds) const = 0;
 
     /// Returns true if move() can update a domain from rows of another mesh to these rows, which
     /// holds for scattered points.
     virtual bool can_move() const { return false; }
     /// Returns true if the points of the domain have ids.
     virtual bool has_ids() const { return false; }
-    /// Updates a domain with the same has_ids() to the chosen rows. Collective; x as in
+    /// Updates a domain with the same has_ids() to the chosen rows. Collective; x and clouds as in
     /// make_domain().
-    virtual void move(Domain& domain, const std::vector<double>& x, int64_t n_axis) const;
+    virtual void move(Domain& domain, const std::vector<double>& x, int64_t n_axis,
+                      const int64_t* clouds) const;
 
     /// Sends of_chosen [chosen().size()] to all rows of the part; NaN in hidden rows. Collective.
     virtual std::vector<double> spread(const Job& job,

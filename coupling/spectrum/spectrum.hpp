@@ -15,7 +15,8 @@ namespace surrogate::tool {
 struct SpectrumArguments {
     std::string model;
     std::string mesh;               ///< --mesh: points and fields; "": the file's check case
-    std::vector<std::string> maps;  ///< --map, --at, --ignore-units: as for predict
+    std::vector<std::string> maps;  ///< --map, --set, --at, --ignore-units: as for predict
+    std::vector<std::string> numbers;
     std::string at;
     bool ignore_units = false;
     std::optional<int64_t> block;    ///< --block: this block only; default: all

@@ -38,18 +38,21 @@ SpectrumInput from_case(const Job& job, const Context& context, const std::strin
 MatrixXd normalised(const Model& model, const MeshSample& sample) {
     const auto inputs = model.inputs();
     MatrixXd values(std::ssize(inputs), sample.n());
-    size_t field = 0;
+    size_t field = 0, number = 0;
     for (size_t c = 0; c < inputs.size(); ++c) {
         const bool is_coordinate = inputs[c].role == SURROGATE_COORDINATE;
+        const bool is_number = inputs[c].role == SURROGATE_CLOUD;
         for (int64_t i = 0; i < sample.n(); ++i) {
             const auto point = static_cast<size_t>(i);
             const double value = is_coordinate
                                      ? sample.x[point * static_cast<size_t>(sample.n_axis) +
                                                 static_cast<size_t>(inputs[c].axis)]
-                                     : sample.fields[field][point];
+                                 : is_number ? sample.numbers[number][0]
+                                             : sample.fields[field][point];
             values(static_cast<Eigen::Index>(c), i) = (value - inputs[c].mean) / inputs[c].std;
         }
-        field += is_coordinate ? 0 : 1;
+        field += is_coordinate || is_number ? 0 : 1;
+        number += is_number ? 1 : 0;
     }
     return values;
 }
@@ -60,14 +63,17 @@ SpectrumInput from_mesh(const Job& job, const Context& context, const Model& mod
         throw Failure(
             Exit::bad_usage,
             "spectrum: the card names no fields, so its inputs cannot be read from a mesh");
-    FieldRequest request{arguments.mesh, {}, arguments.at, arguments.ignore_units};
+    FieldRequest request{arguments.mesh, {}, arguments.at, arguments.ignore_units, {}, ""};
     for (const std::string& text : arguments.maps) request.maps.push_back(parse_map(text));
+    for (const std::string& text : arguments.numbers) request.numbers.push_back(parse_number(text));
     const OutputPlaces places = output_places(model);
     check_maps(request.maps, model.inputs(), places.at_points);
+    check_numbers(request, model.inputs());
     const MeshSample sample = read_mesh_sample(job, request, model, places, [](const auto&) {});
     std::optional<Domain> domain;
-    job.agree(
-        [&] { domain.emplace(sample.placement->make_domain(context, sample.x, sample.n_axis)); });
+    job.agree([&] {
+        domain.emplace(sample.placement->make_domain(context, sample.x, sample.n_axis, nullptr));
+    });
     SpectrumInput input{std::move(*domain), {}, job.sum(sample.n())};
     input.samples.push_back(normalised(model, sample));
     return input;

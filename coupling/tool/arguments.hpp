@@ -26,7 +26,7 @@ struct Arguments {
     BenchArguments bench;
     TrainArguments train;
     EvaluateArguments evaluate;
-    std::vector<std::string> predict_maps, evaluate_maps;
+    std::vector<std::string> predict_maps, predict_numbers, evaluate_maps;
     std::map<std::string, std::string>
         plan_options;              ///< of predict, evaluate and bench; for surrogate_options_set
     bool is_reproducible = false;  ///< of predict, evaluate and bench

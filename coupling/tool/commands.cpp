@@ -165,6 +165,15 @@ void add_predict(CLI::App& app, Arguments& arguments) {
                      "first of a vector (default: arrays have the names of the fields)")
         ->type_name("FIELD=ARRAY")
         ->allow_extra_args(false);
+    verb->add_option("--set", arguments.predict_numbers,
+                     "An input with the role cloud, such as a Reynolds number, may be repeated "
+                     "(default: an array of its name, constant in each cloud)")
+        ->type_name("INPUT=NUMBER")
+        ->allow_extra_args(false);
+    verb->add_option("--clouds", predict.clouds,
+                     "Integer array with the cloud of each point; points of different clouds do "
+                     "not see each other (default: one cloud)")
+        ->type_name("ARRAY");
     verb->add_option(
             "--at", predict.at,
             "Location of the evaluation (default: location of the arrays; points if at both)")
@@ -273,6 +282,9 @@ void add_spectrum(CLI::App& app, SpectrumArguments& spectrum) {
         ->type_name("FILE");
     verb->add_option("--map", spectrum.maps, "The array for a field of the card, as for predict")
         ->type_name("FIELD=ARRAY")
+        ->allow_extra_args(false);
+    verb->add_option("--set", spectrum.numbers, "Same as predict")
+        ->type_name("INPUT=NUMBER")
         ->allow_extra_args(false);
     verb->add_option("--at", spectrum.at, "Same as predict")->type_name("points|cells");
     verb->add_flag("--ignore-units", spectrum.ignore_units, "Same as predict");

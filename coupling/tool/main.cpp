@@ -30,6 +30,8 @@ std::vector<std::pair<std::string, std::string>> plan_options(const Arguments& a
 void run_predict(Job& job, Arguments& arguments) {
     for (const auto& text : arguments.predict_maps)
         arguments.predict.maps.push_back(parse_map(text));
+    for (const auto& text : arguments.predict_numbers)
+        arguments.predict.numbers.push_back(parse_number(text));
     arguments.predict.options = plan_options(arguments);
     predict(job, arguments.predict);
 }

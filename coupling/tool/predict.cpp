@@ -75,7 +75,7 @@ void predict_mesh(Job& job, const PredictArguments& arguments) {
     if (!result.ranges.empty())
         say(job, arguments,
             "share of points outside the training data:\n" + range_table(result.ranges));
-    predictor.print_of_all(result.of_all, "");
+    predictor.print_of_clouds(result, "");
     say(job, arguments,
         predictor.places().at_points.empty()
             ? "no output of the model is at points: " + arguments.out + " is not written"

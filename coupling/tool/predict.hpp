@@ -16,8 +16,11 @@ struct PredictArguments {
         mesh;         ///< --mesh: .vtu .vti .vtp .vts or their parallel .pvtu .., or a series, .pvd
     std::string out;  ///< --out: the same kind; .vtu: one file, .pvtu: one piece per rank
     std::vector<std::pair<std::string, std::string>>
-        maps;        ///< --map field=array, repeatable; "array:2" is component 2
-    std::string at;  ///< --at points | cells; "": the location of the arrays
+        maps;  ///< --map field=array, repeatable; "array:2" is component 2
+    std::vector<std::pair<std::string, double>>
+        numbers;         ///< --set input=value, repeatable: numbers per cloud
+    std::string clouds;  ///< --clouds array: the cloud of each point; "": all points are one cloud
+    std::string at;      ///< --at points | cells; "": the location of the arrays
     std::vector<std::pair<std::string, std::string>>
         options;                    ///< for surrogate_options_set: threads, backend, ..
     std::string compress = "zlib";  ///< --compress none | zlib | lz4: of the arrays in the output

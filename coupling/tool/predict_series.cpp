@@ -27,6 +27,8 @@ std::string fingerprint_of(const Model& model, const PredictArguments& arguments
                                   {"maps", arguments.maps},
                                   {"options", arguments.options}};
     if (arguments.logits) fingerprint["logits"] = true;
+    if (!arguments.clouds.empty()) fingerprint["clouds"] = arguments.clouds;
+    if (!arguments.numbers.empty()) fingerprint["numbers"] = arguments.numbers;
     return fingerprint.dump(2, ' ', true) + "\n";
 }
 
@@ -59,7 +61,7 @@ void run_step(const Job& job, const PredictArguments& arguments, Predictor& pred
     job.agree([&] {
         if (job.is_root() && has_meshes) output->end_step(step.time_s, target.out);
     });
-    predictor.print_of_all(result.of_all, when);
+    predictor.print_of_clouds(result, when);
     counts.resize(result.class_counts.size());
     for (size_t c = 0; c < counts.size(); ++c) counts[c] += result.class_counts[c];
 }

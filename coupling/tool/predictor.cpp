@@ -26,6 +26,11 @@ void check_ranges(const Job& job, bool is_strict, const MeshSample& sample,
                       "nothing was computed, nothing is written");
 }
 
+FieldRequest request_of(const PredictArguments& arguments) {
+    return {arguments.mesh,         arguments.maps,    arguments.at,
+            arguments.ignore_units, arguments.numbers, arguments.clouds};
+}
+
 }  // namespace
 
 Options checked_options(const PredictArguments& arguments) {
@@ -58,6 +63,7 @@ Predictor::Predictor(const Job& job, const PredictArguments& arguments, const Op
     });
     places_ = output_places(*model_);
     check_maps(arguments.maps, model_->inputs(), places_.at_points);
+    check_numbers(request_of(arguments), model_->inputs());
     check_class_output(places_, arguments.maps, arguments.logits);
     plan_.emplace(job, *context_, *model_, places_, options);
 }
@@ -67,16 +73,18 @@ Predictor::Result Predictor::run(const std::string& mesh, const Target& target,
     const auto stage = [&](const std::string& text) {
         if (progress != nullptr) progress->stage(text);
     };
-    const FieldRequest request{mesh, arguments_.maps, arguments_.at, arguments_.ignore_units};
+    FieldRequest request = request_of(arguments_);
+    request.mesh = mesh;
     Result result{read_mesh_sample(job_, request, *model_, places_, stage), {}, {}, {}};
     const MeshSample& sample = result.sample;
-    result.ranges = count_ranges(job_, model_->inputs(), sample.x, sample.n_axis, sample.fields);
+    result.ranges = count_ranges(job_, model_->inputs(), sample.x, sample.n_axis, sample.fields,
+                                 sample.numbers, sample.clouds);
     if (progress != nullptr) progress->erase();
     check_ranges(job_, arguments_.strict, sample, result.ranges, when);
 
     Prediction evaluated = plan_->run(sample, stage);
     if (has_class_array() && returns_probability(*model_)) make_logits(&evaluated.at_points[0]);
-    result.of_all = std::move(evaluated.of_all);
+    result.of_clouds = std::move(evaluated.of_clouds);
     std::vector<MeshArray> arrays = arrays_of(sample.plan, evaluated.at_points, &result);
     for (MeshArray& array : arrays) array.values = sample.placement->spread(job_, array.values);
     stage("writing the mesh");
@@ -107,16 +115,26 @@ std::string Predictor::counts_text(const std::vector<int64_t>& class_counts) con
     return counts_of_classes(places_.at_points, counts);
 }
 
-void Predictor::print_of_all(const std::vector<double>& values, const std::string& when) const {
-    if (!job_.is_root()) return;
+void Predictor::print_of_clouds(const Result& result, const std::string& when) const {
+    if (!job_.is_root() || result.of_clouds.empty()) return;
+    const std::vector<int64_t>& clouds = result.sample.cloud_values;
+    for (size_t cloud = 0; cloud < result.of_clouds[0].size(); ++cloud) {
+        std::vector<double> values;
+        for (const std::vector<double>& output : result.of_clouds) values.push_back(output[cloud]);
+        print_of_cloud(
+            values, clouds.empty() ? when : when + "cloud " + std::to_string(clouds[cloud]) + ": ");
+    }
+}
+
+void Predictor::print_of_cloud(const std::vector<double>& values, const std::string& begin) const {
     if (are_classes(places_.of_all)) {
         for (const std::string& line : class_lines(places_.of_all, values, arguments_.logits))
-            print(when + line + "\n");
+            print(begin + line + "\n");
         return;
     }
     for (size_t i = 0; i < values.size(); ++i) {
         const std::string unit = places_.of_all[i].unit;
-        print(when + one_line(places_.of_all[i].name) + " = " + number(values[i]) +
+        print(begin + one_line(places_.of_all[i].name) + " = " + number(values[i]) +
               (unit.empty() ? "" : " " + one_line(unit)) + "\n");
     }
 }

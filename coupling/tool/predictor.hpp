@@ -33,7 +33,7 @@ public:
     struct Result {
         MeshSample sample;
         std::vector<RangeCount> ranges;
-        std::vector<double> of_all;         ///< as places().of_all
+        std::vector<std::vector<double>> of_clouds;  ///< as places().of_all, by cloud
         std::vector<int64_t> class_counts;  ///< of a classifier: points on this rank, by class
     };
 
@@ -53,14 +53,16 @@ public:
     /// Returns a text such as "sea 120, land 33" from the counts of all ranks. Collective.
     std::string counts_text(const std::vector<int64_t>& class_counts) const;
 
-    /// Prints lines such as "drag = 0.31 N", or class and probabilities, on rank 0's stdout.
-    void print_of_all(const std::vector<double>& values, const std::string& when) const;
+    /// Prints lines such as "drag = 0.31 N", or class and probabilities, on rank 0's stdout; with
+    /// --clouds "cloud 7: drag = 0.31 N".
+    void print_of_clouds(const Result& result, const std::string& when) const;
 
 private:
     /// Returns the arrays of the mesh, at the points of the sample.
     std::vector<MeshArray> arrays_of(const FieldPlan& plan,
                                      const std::vector<std::vector<double>>& values,
                                      Result* result) const;
+    void print_of_cloud(const std::vector<double>& values, const std::string& begin) const;
 
     const Job& job_;
     const PredictArguments& arguments_;

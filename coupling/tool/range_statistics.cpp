@@ -55,16 +55,29 @@ std::string RangeCount::warning(const std::string& points) const {
 std::vector<RangeCount> count_ranges(const Job& job,
                                      const std::vector<surrogate_field_info>& inputs,
                                      const std::vector<double>& x, int64_t n_axis,
-                                     const std::vector<std::vector<double>>& fields) {
+                                     const std::vector<std::vector<double>>& fields,
+                                     const std::vector<std::vector<double>>& numbers,
+                                     const std::vector<int64_t>& clouds) {
     std::vector<RangeCount> counts;
     const auto n = static_cast<int64_t>(x.size()) / n_axis;
-    size_t next_field = 0;
+    size_t next_field = 0, next_number = 0;
     for (const auto& info : inputs) {
-        const bool is_field = info.role == SURROGATE_FIELD;
-        const double* values = is_field ? fields[next_field++].data()
-                                        : x.data() + static_cast<size_t>(n > 0 ? info.axis : 0);
+        const bool is_coordinate = info.role == SURROGATE_COORDINATE;
+        std::vector<double> at_points;
+        const double* values =
+            x.data() + static_cast<size_t>(is_coordinate && n > 0 ? info.axis : 0);
+        if (info.role == SURROGATE_FIELD) values = fields[next_field++].data();
+        if (info.role == SURROGATE_CLOUD) {
+            const std::vector<double>& of_clouds = numbers[next_number++];
+            for (int64_t i = 0; i < n; ++i)
+                at_points.push_back(
+                    of_clouds[clouds.empty()
+                                  ? 0
+                                  : static_cast<size_t>(clouds[static_cast<size_t>(i)])]);
+            values = at_points.data();
+        }
         if (std::isinf(info.min) && std::isinf(info.max)) continue;
-        counts.push_back(count(job, info, values, is_field ? 1 : n_axis, n));
+        counts.push_back(count(job, info, values, is_coordinate ? n_axis : 1, n));
     }
     return counts;
 }

@@ -23,11 +23,15 @@ struct RangeCount {
 
 /// Compares every input of the card that has a range, in the card's order. Collective.
 ///   x       [n][n_axis] coordinates
-///   fields  [inputs that are fields][n]
+///   fields   [inputs that are fields][n]
+///   numbers  [inputs that are numbers per cloud][n_cloud]
+///   clouds   [n] of the points; empty: one cloud
 std::vector<RangeCount> count_ranges(const Job& job,
                                      const std::vector<surrogate_field_info>& inputs,
                                      const std::vector<double>& x, int64_t n_axis,
-                                     const std::vector<std::vector<double>>& fields);
+                                     const std::vector<std::vector<double>>& fields,
+                                     const std::vector<std::vector<double>>& numbers,
+                                     const std::vector<int64_t>& clouds);
 
 /// Returns lines such as "mobility  1.3 % outside [3, 12] m^2/(Pa s)". "" without inputs.
 std::string range_table(const std::vector<RangeCount>& counts);
