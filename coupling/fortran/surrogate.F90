@@ -47,7 +47,7 @@ module surrogate
         surrogate_log_function
     use surrogate_fortran_model, only: surrogate_model, surrogate_check_case, surrogate_field, surrogate_coordinate, &
         surrogate_points, surrogate_sphere, surrogate_on_input, surrogate_on_output, surrogate_on_clouds, surrogate_on_nodes, &
-        surrogate_coordinates, surrogate_class, surrogate_real, &
+        surrogate_coordinates, surrogate_class, surrogate_cloud, surrogate_real, &
         surrogate_integer, surrogate_field_info, surrogate_input_statistics, surrogate_domain_info, surrogate_port_info, &
         surrogate_tensor, surrogate_model_load, surrogate_model_load_memory, surrogate_model_create, surrogate_model_save, &
         surrogate_model_n_inputs, surrogate_model_n_outputs, surrogate_model_input, surrogate_model_output, &

@@ -17,7 +17,7 @@ module surrogate_fortran_model
         final :: case_final, case_finals
     end type
 
-    integer(c_int), parameter, public :: surrogate_field = 0, surrogate_coordinate = 1, surrogate_class = 2
+    integer(c_int), parameter, public :: surrogate_field = 0, surrogate_coordinate = 1, surrogate_class = 2, surrogate_cloud = 3
     integer(c_int), parameter, public :: surrogate_points = 0, surrogate_sphere = 1
     integer(c_int), parameter, public :: surrogate_on_input = 0, surrogate_on_output = 1, surrogate_on_clouds = 2, &
         surrogate_on_nodes = 3, surrogate_coordinates = 4

@@ -327,6 +327,7 @@ contains
     ! the address: the actual argument must be a TARGET that exists, and is not allocated again, as
     ! long as the plan runs. It is INTENT(INOUT) also for inputs, which are only read, so that the
     ! compiler rejects expressions and constants, whose memory ends with the call.
+    ! For an input of role surrogate_cloud: array(n_clouds), or a scalar variable for all clouds.
     !   component_dim   for a vector, bound under the name before the dot: the dimension of array,
     !                   1 .. rank, that runs over the components, in alphabetical order
 

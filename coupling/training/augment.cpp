@@ -66,7 +66,18 @@ void check_vectors(const Augmentation& augmentation, const std::vector<Channel>&
         if (component_of(channel).value_or("").size() > 1)
             fail("[data.augment] rotates and flips numbers and vectors; '" +
                  one_line(channel.name, 60) + "' is a component of a tensor");
+    const auto is_per_sample = [&](int64_t channel) {
+        return channels[static_cast<size_t>(channel)].is_per_sample;
+    };
     for (const VectorFields& vector : vectors_of(channels)) {
+        for (size_t a = 0; a < 2; ++a) {
+            const int64_t one = vector[a], other = vector[a + 1] < 0 ? vector[2] : vector[a + 1];
+            if (one < 0 || other < 0 || is_per_sample(one) == is_per_sample(other)) continue;
+            fail("'" + one_line(channels[static_cast<size_t>(one)].name, 60) + "' and '" +
+                 one_line(channels[static_cast<size_t>(other)].name, 60) +
+                 "' are components of a vector for [data.augment], and one of them has one number "
+                 "per sample, the other one per point");
+        }
         for (size_t has = 0; has < 3; ++has) {
             for (size_t needs = 0; needs < 3; ++needs) {
                 if (vector[has] < 0 || vector[needs] >= 0 || !mixes[has] || !mixes[needs]) continue;

@@ -24,7 +24,8 @@ namespace {
 
 using nlohmann::json;
 
-json card_field(const Channel& channel, const ChannelStatistics& found, bool is_normalized) {
+json card_field(const Channel& channel, const ChannelStatistics& found, bool is_normalized,
+                bool is_input) {
     if (channel.is_integer)
         return {{"name", channel.name}, {"unit", channel.unit}, {"mean", 0.0}, {"std", 1.0}};
     json field = {{"name", channel.name},
@@ -36,6 +37,8 @@ json card_field(const Channel& channel, const ChannelStatistics& found, bool is_
     if (channel.is_coordinate()) {
         field["role"] = "coordinate";
         field["axis"] = channel.axis;
+    } else if (channel.is_per_sample && is_input) {
+        field["role"] = "cloud";
     }
     return field;
 }
@@ -108,9 +111,24 @@ void adapt(json* fields, const std::vector<Channel>& channels,
     }
 }
 
+/// Checks that an input is one number per sample in the data if it is one per cloud on the card.
+void check_is_per_sample(const surrogate_field_info& info, const Channel& channel,
+                         const TrainData& data) {
+    const bool is_number = info.role == SURROGATE_CLOUD;
+    if (channel.is_per_sample == is_number) return;
+    const std::string input = "input '" + one_line(info.name, 60) + "' of the model is ";
+    const std::string stored = "'" + one_line(channel.stored, 60) + "' in data set '" +
+                               data.file(0).path() + "' has one number per ";
+    if (is_number)
+        fail(input + "one number per cloud, and " + stored + "point, expected one per sample");
+    fail(input + "a field at points, and " + stored + "sample\n" +
+         data.file(0).why_no_field(channel.stored));
+}
+
 Channel channel_of(const surrogate_field_info& info, const TrainData& data, bool is_input) {
     if (info.role != SURROGATE_COORDINATE) {
         const Channel channel = data.channel(info.name, is_input);
+        if (is_input && !channel.is_coordinate()) check_is_per_sample(info, channel, data);
         if (!channel.is_coordinate()) return channel;
     }
     const auto& coordinates = data.form().coordinates;
@@ -135,12 +153,12 @@ json card_without_pooled(const TrainConfig& config, const std::vector<Channel>& 
                  {"inputs", json::array()},
                  {"outputs", json::array()}};
     for (size_t i = 0; i < inputs.size(); ++i)
-        card["inputs"].push_back(card_field(inputs[i], statistics.inputs[i], is_normalized));
+        card["inputs"].push_back(card_field(inputs[i], statistics.inputs[i], is_normalized, true));
     for (size_t i = 0; i < outputs.size(); ++i)
         card["outputs"].push_back(
             statistics.outputs.empty()
                 ? unscaled_field(outputs[i].name, uses_classes(loss_of(config)))
-                : card_field(outputs[i], statistics.outputs[i], is_normalized));
+                : card_field(outputs[i], statistics.outputs[i], is_normalized, false));
     return card;
 }
 

@@ -64,9 +64,11 @@ public:
                 channel.is_coordinate()
                     ? read_coordinate(file_, channel.axis, pair_.input, domain_.range())
                     : read_range(file_, channel.stored, pair_.input, {}, domain_.range());
-            for (size_t i = 0; i < values.size(); ++i)
+            for (size_t i = 0; i < static_cast<size_t>(domain_.n()); ++i) {
+                const double value = values[channel.is_per_sample ? 0 : i];
                 rows[i * n_channel + c] =
-                    static_cast<float>((values[i] - infos[c].mean) / infos[c].std);
+                    static_cast<float>((value - infos[c].mean) / infos[c].std);
+            }
         }
         return rows;
     }

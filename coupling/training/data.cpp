@@ -141,7 +141,7 @@ Channel TrainData::channel(const std::string& name, bool is_input) const {
             continue;
         }
         const bool is_integer = is_input && is_in(file->integer_fields(), channel.stored);
-        const bool is_per_sample = !is_input && is_in(file->sample_fields(), channel.stored);
+        const bool is_per_sample = is_in(file->sample_fields(), channel.stored);
         const bool is_field = is_in(file->fields(), channel.stored);
         if (is_first) {
             channel.is_integer = is_integer;

@@ -21,12 +21,13 @@ struct Pair {
 
 /// An input or output of a network, with its name in the data set.
 struct Channel {
-    std::string name;            ///< name on the card
-    std::string stored;          ///< name in the files
-    std::string unit;            ///< unit in the first file
-    int32_t axis = -1;           ///< axis of a coordinate; -1 for fields
-    bool is_integer = false;     ///< such as tokens
-    bool is_per_sample = false;  ///< one number per sample or state, not per point
+    std::string name;         ///< name on the card
+    std::string stored;       ///< name in the files
+    std::string unit;         ///< unit in the first file
+    int32_t axis = -1;        ///< axis of a coordinate; -1 for fields
+    bool is_integer = false;  ///< such as tokens
+    /// One number per sample or state, not per point. Of inputs, the card has the role cloud.
+    bool is_per_sample = false;
     bool is_coordinate() const { return axis >= 0; }
 };
 
@@ -45,8 +46,8 @@ public:
     const std::vector<Pair>& validation() const { return validation_; }
 
     /// Returns the channel with this name on the card. All files must contain it; its unit is the
-    /// unit in the first file. Coordinates and integers are found only for inputs, numbers per
-    /// sample only for outputs. Throws Failure with near misses.
+    /// unit in the first file. Coordinates and integers are found only for inputs. Throws Failure
+    /// with near misses.
     Channel channel(const std::string& name, bool is_input) const;
 
     /// Returns the variable of the labels, which all files must have as integers; none for fields.

@@ -20,7 +20,7 @@ std::vector<Row> features_of(const std::vector<Channel>& inputs, const DataStati
                              const Row& mean, const Row& std) {
     std::vector<Row> rows(statistics.inputs.front().sample_mean.size());
     for (size_t input = 0; input < inputs.size(); ++input) {
-        if (inputs[input].is_coordinate()) continue;
+        if (inputs[input].is_coordinate() || inputs[input].is_per_sample) continue;
         const ChannelStatistics& one = statistics.inputs[input];
         for (size_t i = 0; i < rows.size(); ++i) {
             rows[i].push_back((one.sample_mean[i] - mean[input]) / std[input]);

@@ -1,18 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "coupling/training/sample_inputs.hpp"
 
+#include <utility>
+
 namespace surrogate::tool {
 
 void SampleInputs::read(const dataset::ReadFile& file, const dataset::State& state,
                         const Change& change, const SampleDomain& domain) {
     for (size_t i = 0; i < channels_.size(); ++i) {
         const Channel& channel = channels_[i];
-        if (channel.is_integer)
+        if (channel.is_integer) {
             integers_[i] =
                 domain.select(read_labels(file, channel.stored, state, change, domain.range()));
-        else if (!channel.is_coordinate())
-            real_[i] =
-                domain.select(read_range(file, channel.stored, state, change, domain.range()));
+        } else if (!channel.is_coordinate()) {
+            real_[i] = read_range(file, channel.stored, state, change, domain.range());
+            if (!channel.is_per_sample) real_[i] = domain.select(std::move(real_[i]));
+        }
     }
 }
 
@@ -22,7 +25,8 @@ void SampleInputs::bind(Plan* plan, const SampleDomain& domain) {
         if (channel.is_integer)
             plan->bind_input(channel.name, column(integers_[i].data(), domain.n()));
         else if (!channel.is_coordinate())
-            plan->bind_input(channel.name, column(real_[i].data(), domain.n()),
+            plan->bind_input(channel.name,
+                             column(real_[i].data(), channel.is_per_sample ? 1 : domain.n()),
                              channel.unit.c_str());
     }
 }

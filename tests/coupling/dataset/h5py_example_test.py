@@ -60,20 +60,20 @@ def main(page, program, folder):
     status, text = train(program)
     assert status == 0, text
 
-    def change(values, axes):
+    def change(values, axes, name="source"):
         with h5py.File("plate.h5", "a") as f:
-            del f["source"]
-            f["source"] = values
-            f["source"].attrs["units"] = "W/m^3"
+            del f[name]
+            f[name] = values
+            f[name].attrs["units"] = "W/m^3"
             for i, axis in enumerate(axes):
-                f["source"].dims[i].attach_scale(f[axis])
+                f[name].dims[i].attach_scale(f[axis])
 
-    def repair(line, values):
+    def repair(line, values, name="source"):
         with h5py.File("plate.h5", "a") as f:
-            if line.startswith("f['source'] ="):
-                del f["source"]
+            if line.startswith(f"f['{name}'] ="):
+                del f[name]
             exec(line, {"f": f, "values": values, "numpy": numpy})
-            f["source"].attrs["units"] = "W/m^3"
+            f[name].attrs["units"] = "W/m^3"
 
     values = names["source"]
     attach = "f['source'].dims[i].attach_scale(f[axis])"
@@ -84,9 +84,12 @@ def main(page, program, folder):
     repair(rejected(program, "'source' has its axes in the order (point, sample)"), values.T)
     repair(rejected(program, "'source' has the shape (8, 30) and no axes", attach), values)
     assert train(program)[0] == 0
-    change(values[:, 0], ("sample",))
-    repair(rejected(program, "'source' has one number per sample"), values[:, 0])
-    repair(rejected(program, attach), values)
+    change(values[:, 0], ("sample",))  # an input may be one number per sample, a target of this network not
+    assert train(program)[0] == 0
+    values, name = names["temperature"], "temperature"
+    change(values[:, 0], ("sample",), name)
+    repair(rejected(program, "'temperature' in data set 'plate.h5' has one number per sample"), values[:, 0], name)
+    repair(rejected(program, attach.replace("source", name)), values, name)
     assert train(program)[0] == 0
     print("the example is read, and repairs work")
 

@@ -179,6 +179,7 @@ struct FourAxesSet {
 /// Clouds of 20 + 3 s points on a line: u = sin(pi x) (1 + a x), with the sample's own a as input.
 struct RaggedSet {
     int64_t n_sample = 12;
+    bool is_per_sample = false;  ///< a: one number per sample, instead of per row
     int64_t n_point(int64_t sample) const { return 20 + 3 * sample; }
 
     void write(const std::string& path) const {
@@ -187,7 +188,7 @@ struct RaggedSet {
         for (int64_t s = 0; s < n_sample; ++s) {
             for (int64_t i = 0; i < n_point(s); ++i) {
                 x.push_back(0.5 + 0.5 * wave(s, i, 0));
-                a.push_back(wave(s, 5, 1));
+                if (i == 0 || !is_per_sample) a.push_back(wave(s, 5, 1));
                 u.push_back(std::sin(M_PI * x.back()) * (1 + a.back() * x.back()));
             }
             offset.push_back(offset.back() + n_point(s));
@@ -196,9 +197,10 @@ struct RaggedSet {
         NewDataset set(context, path);
         set.add_axis("row", std::ssize(x));
         set.add_axis("offset", std::ssize(offset));
+        if (is_per_sample) set.add_axis("sample", n_sample);
         set.add("offset", {"offset"}, nullptr, nullptr, SURROGATE_INT64);
         set.add("x", {"row"}, "m", nullptr, SURROGATE_FLOAT64, "X");
-        set.add("a", {"row"}, "1");
+        set.add("a", {is_per_sample ? "sample" : "row"}, "1");
         set.add("u", {"row"}, "m/s");
         set.begin();
         surrogate_array starts = column(offset.data(), std::ssize(offset));
