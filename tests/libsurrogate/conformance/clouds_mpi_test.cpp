@@ -216,6 +216,8 @@ protected:
             const Options options = options_of(mode.options, {{"threads", "2"}});
             const auto expected = computed_one_by_one(*file, points, sizes, options);
             for (const std::string& partition : partitions) {
+                // Bits need all of them, roundings one.
+                if (mode.tolerance > 0 && partition != partitions.front()) continue;
                 SCOPED_TRACE(mode.name + " " + partition);
                 CloudRun many(context, model, points,
                               points_of_rank(points, partition, context.rank(), context.size()),
@@ -231,7 +233,7 @@ protected:
 };
 
 TEST_P(ManyClouds, AreWhatEachIsAlone) {
-    expect_as_one_by_one(many_sizes, {"whole", "scattered", "cut", "last"});
+    expect_as_one_by_one(many_sizes, {"scattered", "whole", "cut", "last"});
 }
 
 INSTANTIATE_TEST_SUITE_P(Networks, ManyClouds, testing::ValuesIn(tested_networks([](const auto& n) {
@@ -243,7 +245,7 @@ using LargeClouds = ManyClouds;
 
 /// One of them has more points than the share of a rank: all ranks compute it.
 TEST_P(LargeClouds, AreWhatEachIsAlone) {
-    expect_as_one_by_one({30, 1500, 4, 12}, {"scattered", "cut"});
+    expect_as_one_by_one({30, 1100, 4, 12}, {"scattered", "cut"});
 }
 
 INSTANTIATE_TEST_SUITE_P(Networks, LargeClouds, testing::ValuesIn(tested_networks(is_small)),
