@@ -867,9 +867,9 @@ SURROGATE_API surrogate_status surrogate_plan_bind_output_block(surrogate_plan* 
                                                                 const char* name, const char* unit,
                                                                 const surrogate_block* block);
 
-/* Removes all bound arrays except those of role SURROGATE_CLOUD: a run before they are bound again
- * is an error. For callers whose arrays are valid only between two calls, such as arrays of PETSc
- * vectors. Local. Errors: INVALID_ARGUMENT (NULL). */
+/* Removes all bound arrays, but keeps numbers per cloud (SURROGATE_CLOUD): a run before arrays are
+ * bound again is an error. For callers whose arrays are valid only between two calls, such as
+ * arrays of PETSc vectors. Local. Errors: INVALID_ARGUMENT (NULL). */
 SURROGATE_API surrogate_status surrogate_plan_unbind(surrogate_plan* plan);
 
 /* Evaluates the surrogate once on the bound fields: normalization, network, denormalization. Called

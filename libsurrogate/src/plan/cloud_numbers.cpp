@@ -18,14 +18,16 @@ void Plan::set_rows(size_t input) {
 std::string Plan::input_row_text(size_t input, int64_t row) const {
     if (!is_per_cloud(input)) return row_text(input_slots_[input].place, row);
     const Column& column = inputs_[input];
-    if (is_behind() || (!column.rows && input_->n_cloud() > 1)) return "all clouds";
+    if (is_behind()) return "a cloud before the points moved";
+    if (!column.rows && input_->n_cloud() > 1) return "all clouds";
     return row_text(PortPlace::clouds, column.rows ? column.rows[row] : 0);
 }
 
-/// Returns ", first in cloud 3" for a number per cloud, otherwise "".
+/// Returns ", first in cloud 3" for a number per cloud, otherwise "", also if the points have moved
+/// since: their clouds are not known any more.
 std::string Plan::cloud_outside_text(size_t input) const {
     const Column& column = inputs_[input];
-    if (!is_per_cloud(input) || !column.data) return "";
+    if (!is_per_cloud(input) || !column.data || is_behind()) return "";
     for (int64_t i = 0; i < input_->n_local(); ++i) {
         const double value = load(column, i);
         if (value < column.min || value > column.max)

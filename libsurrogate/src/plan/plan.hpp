@@ -217,7 +217,7 @@ private:
     int64_t n_input_point_ = 0;     // of this rank, when coordinates were counted
     std::vector<Outside> outside_;  // (inputs) coordinates: of the domain; fields: of the last run
     std::vector<bool> is_warned_;   // (inputs)
-    /// Of inputs that are numbers per cloud: hash and its complement, then the largest of all
+    /// (2 * numbers per cloud) hash and its complement, then the largest of all
     /// ranks.
     std::vector<int64_t> number_marks_;
     bool by_port_ = false;                             // the run under way is run_network

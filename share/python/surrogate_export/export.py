@@ -92,7 +92,8 @@ class _Data:
         for which, arrays, width in (("inputs", inputs, widths[0]), ("outputs", outputs, widths[1])):
             fields.check_fields(card[which], which, width)
             given = fields.named_arrays(arrays, card[which], 1 if self.is_grid else -1, which)
-            samples = {name: fields.samples_of(name, array, self.grid) for name, array in given.items()}
+            clouds = {f["name"] for f in card[which] if f.get("role") == "cloud"}
+            samples = {name: fields.samples_of(name, array, self.grid, name in clouds) for name, array in given.items()}
             for i, field in enumerate(card[which]):
                 card[which][i], word = fields.complete(field, samples.get(field["name"]), which)
                 if word:

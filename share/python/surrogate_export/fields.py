@@ -18,15 +18,16 @@ def _check_text(value, where, longest):
         raise ExportError(f"{where}: at most {longest} bytes without control characters, found {value!r}")
 
 
-def _has_role(field, where, special):
+def _role_of(field, where, *special):
     role = field.get("role", "field")
-    if role not in (special, "field"):
-        raise ExportError(f"{where}.role must be \"{special}\" or \"field\", is {role!r}")
-    return role == special
+    if role not in (*special, "field"):
+        expected = ", ".join(f'"{word}"' for word in special)
+        raise ExportError(f"{where}.role must be {expected} or \"field\", is {role!r}")
+    return role
 
 
 def _check_axis(field, where, axes):
-    if not _has_role(field, where, "coordinate"):
+    if _role_of(field, where, "coordinate", "cloud") != "coordinate":
         if "axis" in field:
             raise ExportError(f"{where}.axis: only inputs with \"role\": \"coordinate\" have an axis")
         return
@@ -39,7 +40,7 @@ def _check_axis(field, where, axes):
 
 def _check_class(field, where):
     """A class is the logit of the network, without unit and scale; mean and std may be left out."""
-    if not _has_role(field, where, "class"):
+    if _role_of(field, where, "class") != "class":
         return
     for key, allowed in (("unit", ("", "1")), ("mean", (0,)), ("std", (1,)), ("min", ()), ("max", ())):
         if key in field and field[key] not in allowed:
@@ -104,9 +105,14 @@ def named_arrays(arrays, fields, channel_axis, which):
     return {name: np.take(stacked, i, axis=channel_axis) for i, name in enumerate(names)}
 
 
-def samples_of(name, array, grid_shape):
+def samples_of(name, array, grid_shape, is_per_cloud=False):
     """The samples of one field. Points: axis 0 counts samples, an array of one axis is one sample, a list has samples of
-    different lengths. Grids: (sample, n_lat, n_lon) or (n_lat, n_lon)."""
+    different lengths. Grids: (sample, n_lat, n_lon) or (n_lat, n_lon). is_per_cloud: (sample), one number each."""
+    if is_per_cloud:
+        array = np.asarray(array)
+        if array.ndim > 1:
+            raise ExportError(f"array '{name}' has the role \"cloud\" and the shape {array.shape}, expected one number per sample")
+        return [one for sample in array.reshape(-1) for one in samples_of(name, sample[None], None)]
     if isinstance(array, (list, tuple)):
         samples = [np.asarray(one) for one in array]
     else:
@@ -164,16 +170,20 @@ def complete(field, samples, which):
 
 
 def common_samples(by_name):
-    """The fields' samples side by side: one list of samples a field; a field of one sample belongs to all."""
+    """The fields' samples side by side: one list of samples a field; a field of one sample belongs to all, one number to all
+    points."""
     counts = {name: len(samples) for name, samples in by_name.items() if len(samples) > 1}
     if len(set(counts.values())) > 1:
         raise ExportError(f"arrays have different numbers of samples: {counts}")
     n = max(counts.values(), default=1)
-    full = {name: samples if len(samples) == n else samples * n for name, samples in by_name.items()}
+    full = {name: list(samples) if len(samples) == n else samples * n for name, samples in by_name.items()}
     for i in range(n):
         shapes = {name: samples[i].shape for name, samples in full.items()}
-        if len(set(shapes.values())) > 1:
+        whole = {shape for shape in shapes.values() if shape != (1,)}
+        if len(whole) > 1:
             raise ExportError(f"sample {i}: arrays have different shapes: {shapes}")
+        for name, samples in full.items() if whole else ():
+            samples[i] = np.broadcast_to(samples[i], next(iter(whole)))
     return full
 
 

@@ -127,6 +127,39 @@ TEST_F(PredictNumbers, CloudsAreForModelsWithoutNumbersToo) {
     EXPECT_EQ(load_of(given("field")), expected(true));
 }
 
+TEST_F(PredictNumbers, OutputsOfCloudsArePrintedByTheirValuesInTheArray) {
+    tool::PredictArguments all = given("pooled");
+    on_root([&] {
+        const json card = {
+            {"format", 1},
+            {"family", "sequoia"},
+            {"network",
+             {{"pos_enc", "none"},
+              {"dimensionality", 2},
+              {"c_in", 2},
+              {"num_classes", 1},
+              {"transformer_dim", 16},
+              {"num_head", 2},
+              {"head_dim", 16},
+              {"transformer_hidden_dim", 32},
+              {"num_layers", 1},
+              {"k", 4},
+              {"pooling_mode", "MEAN"}}},
+            {"inputs",
+             {entry("x", "coordinate", 0), entry("y", "coordinate", 1), entry("mobility", "field"),
+              entry("speed", "cloud")}},
+            {"outputs", {{{"name", "drag"}, {"unit", "N"}, {"mean", 0}, {"std", 1}}}}};
+        initialized_model(Context(), card.dump(), 1).save(all.model);
+    });
+    testing::internal::CaptureStdout();
+    predict(all);
+    std::fflush(stdout);
+    const std::string text = testing::internal::GetCapturedStdout();
+    if (!job().is_root()) return;
+    EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 3) << text;
+    expect_words(text, {"cloud -3: drag = ", "cloud 7: drag = ", "cloud 1000000: drag = ", " N\n"});
+}
+
 TEST_F(PredictNumbers, OutsideTheRangeAreReported) {
     tool::PredictArguments all = given();
     all.numbers = {{"speed", 7}};

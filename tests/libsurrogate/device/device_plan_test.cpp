@@ -11,6 +11,7 @@
 #include "tests/support/answer.hpp"
 #include "tests/support/darcy_case.hpp"
 #include "tests/support/device_case.hpp"
+#include "tests/support/model_parts.hpp"
 #include "tests/support/refusal.hpp"
 
 namespace surrogate::test {
@@ -84,6 +85,34 @@ TEST_P(DeviceTest, FieldsOfTheCardAgreeWithTheHost) {
         const std::vector<double> there = predict(model, *context, points, by_cuda);
         EXPECT_EQ(there.size(), host.size());
         EXPECT_LE(relative_difference(there, host), order_tolerance) << n << " points";
+    }
+}
+
+TEST_P(DeviceTest, NumbersPerCloudAgreeWithTheSameNumbersAtPoints) {
+    ModelParts<float> parts(darcy_model);
+    parts.card["inputs"][2]["role"] = "cloud";
+    parts.card.erase("pooled");
+    const Model by_point(*context, darcy_model),
+        by_cloud(*context, parts.card.dump(), parts.tensors());
+    for (const char* reproducible : {"false", "true"}) {
+        const Options options{{"backend", "cuda"}, {"reproducible", reproducible}};
+        DarcyCase points(first_rows(70));
+        const Domain domain = points.domain(*context);
+        Plan plan(by_cloud, domain, options);
+        double mobility = 0;
+        plan.bind_input("mobility", mobility);
+        plan.bind_output("pressure", column(points.pressure.data(), points.n()));
+        for (const double value : {5.0, 9.0}) {
+            DarcyCase same = points;
+            std::ranges::fill(same.mobility, mobility = value);
+            plan.run();
+            EXPECT_EQ(points.pressure, predict(by_point, *context, same, options));
+        }
+        const surrogate_array there = on_device(column(&mobility, 1));
+        const Answer found =
+            answer(surrogate_plan_bind_input(plan.get(), "mobility", nullptr, &there));
+        EXPECT_EQ(found.status, SURROGATE_NOT_SUPPORTED);
+        EXPECT_TRUE(found.says("'mobility'")) << found;
     }
 }
 

@@ -299,6 +299,24 @@ TEST(CloudNumbersOfFlare, AreOneForAllPoints) {
     plan.bind_input("mobility", mobility, "m^2/(Pa s)");
     plan.run();
     EXPECT_EQ(points.pressure, expected);
+    // The same of several clouds.
+    const std::vector<double> rows = {4, 9, 6.5};
+    std::vector<int64_t> clouds;
+    clouds.reserve(1);
+    for (size_t i = 0; i < points.ids.size(); ++i) {
+        clouds.push_back(points.ids[i] / 100);
+        points.mobility[i] = rows[static_cast<size_t>(clouds[i])];
+    }
+    const Domain many(
+        context, surrogate_points{points.points().x, points.ids.data(), clouds.data(), nullptr});
+    Plan at_points(by_point, many), at_clouds(model, many);
+    points.bind(at_points);
+    at_points.run();
+    const std::vector<double> of_points = points.pressure;
+    at_clouds.bind_output("pressure", column(points.pressure.data(), points.n()));
+    at_clouds.bind_input("mobility", column(rows.data(), 3));
+    at_clouds.run();
+    EXPECT_EQ(points.pressure, of_points);
 }
 
 TEST(CloudNumbersOfFlare, AreRejectedOnCardsWhereTheyCannotBe) {

@@ -169,6 +169,19 @@ class Files(Folder):
             expected = ((values.astype(np.float64) - field["mean"]) / field["std"]).astype(np.float32)
             np.testing.assert_array_equal(x[0, :, i], expected)
 
+    def test_numbers_per_cloud_are_read_by_all_points(self):
+        card = export_cases.card()
+        card["inputs"][2]["role"] = "cloud"
+        numbers = np.array([3.0, 5.0, 10.0])
+        found = self.export(card=card, check_sample=1, check_points=1000, inputs=export_cases.arrays(3, 61) | {"mobility": numbers})
+        field = found["inputs"][2]
+        self.assertEqual(field["role"], "cloud")
+        self.assertAlmostEqual(field["std"], numbers.std(ddof=1), places=13)
+        x = content(self.out)[2]["check/input/x"].numpy()
+        np.testing.assert_array_equal(x[0, :, 2], np.full(61, (5 - field["mean"]) / field["std"], dtype=np.float32))
+        os.remove(self.out)
+        self.refused("expected one number per sample", card=card)
+
     def test_stacked_and_ragged_arrays_are_the_same(self):
         arrays = export_cases.arrays(3, 61)
         expected = self.export()
