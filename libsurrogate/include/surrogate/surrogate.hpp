@@ -487,9 +487,11 @@ public:
     void bind_input(const std::string& name, const double& value, const char* unit = nullptr) {
         bind_input(name, column(&value, 1), unit);
     }
+    /// Binds one number in single precision for all clouds. Runs read the variable.
     void bind_input(const std::string& name, const float& value, const char* unit = nullptr) {
         bind_input(name, column(&value, 1), unit);
     }
+    // The variable must outlive the call: no expressions.
     void bind_input(const std::string&, const double&&, const char* = nullptr) = delete;
     void bind_input(const std::string&, const float&&, const char* = nullptr) = delete;
     /// Binds a strided block to an input field; see surrogate_plan_bind_input_block.

@@ -86,6 +86,7 @@ def main(page, program, folder):
     assert train(program)[0] == 0
     change(values[:, 0], ("sample",))  # an input may be one number per sample, a target of this network not
     assert train(program)[0] == 0
+    change(values, ("sample", "point"))
     values, name = names["temperature"], "temperature"
     change(values[:, 0], ("sample",), name)
     repair(rejected(program, "'temperature' in data set 'plate.h5' has one number per sample"), values[:, 0], name)
