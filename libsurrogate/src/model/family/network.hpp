@@ -56,7 +56,7 @@ using kernels::Grid;
 struct DomainKind {
     bool is_sphere = false;
     Grid input, output;
-    bool keeps_clouds = false;  ///< points of different clouds do not see each other
+    bool keeps_clouds = false;  ///< points of different clouds do not attend to each other
 };
 
 /// Architecture and weights; immutable.
@@ -66,6 +66,8 @@ public:
     virtual std::vector<Port> inputs() const = 0;
     virtual std::vector<Port> outputs() const = 0;
     virtual DomainKind domain_kind() const { return {}; }
+    /// Returns true if the program for this request keeps the clouds of a domain apart.
+    virtual bool keeps_clouds(const PlanRequest&) const { return domain_kind().keeps_clouds; }
     /// Returns true if the only output is a probability, not a logit.
     virtual bool returns_probability() const { return false; }
 

@@ -34,6 +34,14 @@ public:
         return {{"logits", config_.out_dim,
                  is_by_token ? PortPlace::output_points : PortPlace::clouds}};
     }
+    DomainKind domain_kind() const override {
+        DomainKind kind;
+        kind.keeps_clouds = !config_.is_sequence();
+        return kind;
+    }
+    bool keeps_clouds(const PlanRequest& request) const override {
+        return !config_.is_sequence() && !request.gradients && !request.device;
+    }
     /// The official double run of a sequence keeps its tables of positions in single precision.
     double truth_accuracy() const override {
         const bool is_exact = config_.sequence.position == PositionCode::learned;

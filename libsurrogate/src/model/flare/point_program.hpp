@@ -27,7 +27,9 @@ public:
         if (reproducible_) reorder(canonical_route(domain_, kernels::flare::chunk_points));
         comm().agree([&] { allocate(); });
     }
+    /// Several clouds are another program.
     bool follow() override {
+        if (domain_.n_cloud() > 1) return false;
         connect();
         return true;
     }

@@ -32,10 +32,14 @@ Sweep<T>::Sweep(const Config& config, const Layers<T>& layers, const kernels::Qu
 
 template <class T>
 void Sweep<T>::resize() {
-    n_point_ = ports_.n_point();
     streams_.resize(sequence_.tokens ? sequence_.tokens->n_tile() : ports_.n_tile());
     // The last tile of tokens may precede the tile of the class token.
     if (sequence_.tokens) streams_.clear();
+}
+
+template <class T>
+void Sweep<T>::resize(int64_t n_slot, std::span<const int64_t> slots) {
+    streams_.resize(n_slot, slots);
 }
 
 template <class T>

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "kernels/base/buffer.hpp"
@@ -46,6 +47,8 @@ public:
 
     /// Takes over the number of points of the ports. Takes memory for more than ever before.
     void resize();
+    /// The same for tiles that share memory; see Streams::resize.
+    void resize(int64_t n_slot, std::span<const int64_t> slots);
 
     /// One tile of sweep s. z (H, M, D) of block s - 1, unused in sweep 0; partial takes the
     /// encoding of block s, unused in the last sweep. v_max (H), if not null, is raised to the
@@ -68,8 +71,7 @@ private:
     /// A tile of C channels.
     kernels::Tile<T> view_of(T* data, int64_t tile) const {
         const int64_t n = sequence_.tokens ? sequence_.tokens->n_in_tile(tile)
-                                           : std::min(kernels::tile_points,
-                                                      n_point_ - tile * kernels::tile_points);
+                                           : ports_.n_in_tile(tile);
         return {data, {config_.channel_dim, n}, {kernels::tile_points, 1}};
     }
     void mlp(const MlpWeights<T>& weights, kernels::Tile<const T> x, Scratch& scratch,
@@ -88,7 +90,6 @@ private:
     kernels::Queue queue_;
     PointPorts<T>& ports_;
     OfSequence sequence_;
-    int64_t n_point_ = 0;
     Streams<T> streams_;
     std::vector<Scratch> scratch_;  // (n_thread)
 };
