@@ -259,7 +259,7 @@ TEST_F(Moves, ToWhereAPlanCannotBeAreErrorsOfItsNextRun) {
     surrogate_points points = before.points();
     points.cloud = clouds.data();
     Domain domain(context, points);
-    Plan plan(model, domain, exact);
+    Plan plan(model, domain, {{"reproducible", "true"}, {"gradients", "true"}});
     before.bind(plan);
     plan.run();
     const std::vector<double> expected = before.pressure;

@@ -146,9 +146,8 @@ TEST_F(PointDomains, AreGivenTheSameArraysOnAllRanks) {
     EXPECT_EQ(create(given).status, SURROGATE_SUCCESS);
 }
 
-TEST_F(PointDomains, OfSeveralCloudsAreRefusedByNetworksThatMixThem) {
+TEST_F(PointDomains, OfSeveralCloudsAreRefusedByPlansThatMixThem) {
     const Model model(context, darcy_model);
-    EXPECT_EQ(model.input_domain().keeps_clouds, 0);
     DarcyCase darcy(own_rows("contiguous", 20, world));
     std::vector<int64_t> cloud(darcy.ids.size(), 0);
     surrogate_points given = darcy.points();
@@ -164,8 +163,9 @@ TEST_F(PointDomains, OfSeveralCloudsAreRefusedByNetworksThatMixThem) {
     const Domain three(context, given);
     EXPECT_EQ(three.n_clouds(), 3);
     surrogate_plan* plan = nullptr;
+    const Options mixing{{"gradients", "true"}};
     const Answer found =
-        answer(surrogate_plan_create(model.get(), three.get(), nullptr, nullptr, &plan));
+        answer(surrogate_plan_create(model.get(), three.get(), nullptr, mixing.get(), &plan));
     EXPECT_EQ(found.status, SURROGATE_NOT_SUPPORTED);
     EXPECT_TRUE(found.says("3 clouds") && found.says("'flare'")) << found;
     EXPECT_EQ(found, answer_of_rank_0(found, world));
