@@ -8,6 +8,7 @@
 namespace surrogate::impl::flare {
 
 using kernels::Queue;
+using kernels::Tile;
 using kernels::flare::Partial;
 
 template <class T>
@@ -24,11 +25,14 @@ CloudPasses<T>::CloudPasses(const Config& config, const Layers<T>& layers, Commu
       sweep_(config, layers, queue, ports),
       reduction_(reproducible ? reproducible_cloud_reduction<T>(sizes_, queue, tiles)
                               : fast_cloud_reduction<T>(sizes_, queue, tiles)) {
+    const int64_t tile_size = config.channel_dim * kernels::tile_points;
     const Queue one_thread(queue.backend(), queue.level(), 1);
     for (int thread = 0; thread < queue.n_thread(); ++thread) {
         scratch_.push_back({kernels::Buffer<T>(Partial<T>::size(sizes_)),
                             kernels::Buffer<T>(sizes_.n_head),
                             {},
+                            kernels::Buffer<T>(tile_size),
+                            kernels::Buffer<T>(tile_size),
                             true,
                             LatentBlocks<T>(config, one_thread)});
     }
@@ -61,26 +65,103 @@ bool CloudPasses<T>::run_whole() {
 template <class T>
 void CloudPasses<T>::run_batch(const Range& batch, int thread) {
     Scratch& own = scratch(thread);
-    for (int64_t s = 0; s <= config_.num_blocks && own.is_finite; ++s) {
-        for (int64_t c = batch.begin; c < batch.end && own.is_finite; ++c) {
-            T* const z = own.z.data() + (c - batch.begin) * n_z();
-            own.is_finite = run_cloud(s, tiles_.whole()[static_cast<size_t>(c)], thread, z);
+    for (int64_t s = 0; s <= config_.num_blocks; ++s) {
+        T* z = own.z.data();
+        for (int64_t u = batch.begin; u < batch.end && own.is_finite; ++u) {
+            const CloudTiles::Unit& unit = tiles_.units()[static_cast<size_t>(u)];
+            own.is_finite = unit.clouds.size() == 1 ? run_cloud(s, unit, thread, z)
+                                                    : run_shared_tile(s, unit, thread, z);
+            z += unit.clouds.size() * n_z();
         }
     }
 }
 
-/// Sweep s of one whole cloud: reads z of block s - 1 and writes z of block s.
+/// Sweep s of one cloud: reads z of block s - 1 and writes z of block s.
 template <class T>
-bool CloudPasses<T>::run_cloud(int64_t s, const CloudTiles::Chunk& cloud, int thread, T* z) {
-    Scratch& own = scratch(thread);
-    const Partial<T> partial{sizes_, own.partial.data()};
-    T* const v_max = reproducible_ ? own.v_max.data() : nullptr;
-    reset(partial);
-    std::ranges::fill(own.v_max, T(0));
-    run_tiles(s, cloud, thread, z, partial, v_max);
-    if (s == config_.num_blocks) return true;
-    if (!latents_of(partial, v_max, z)) return false;
-    own.latent_blocks.run(layers_.blocks[static_cast<size_t>(s)], z);
+bool CloudPasses<T>::run_cloud(int64_t s, const CloudTiles::Unit& unit, int thread, T* z) {
+    begin_cloud(thread);
+    run_tiles(s, {unit.first_tile, unit.first_tile + unit.n_tile}, thread, z, partial(thread),
+              v_max(thread));
+    return s == config_.num_blocks || make_latents(s, thread, z);
+}
+
+/// Sweep s of several clouds: z (clouds, H, M, D).
+template <class T>
+bool CloudPasses<T>::run_shared_tile(int64_t s, const CloudTiles::Unit& unit, int thread, T* z) {
+    const int64_t tile = unit.first_tile, n = unit.clouds.size();
+    const auto columns = tiles_.columns().subspan(static_cast<size_t>(unit.clouds.begin));
+    if (s == 0) {
+        sweep_.enter(tile, thread);
+    } else {
+        for (int64_t c = 0; c < n; ++c)
+            decode(s - 1, tile, columns[static_cast<size_t>(c)], thread, z + c * n_z());
+        sweep_.finish_block(s - 1, tile, thread);
+    }
+    if (s == config_.num_blocks) {
+        sweep_.leave(tile, thread);
+        return true;
+    }
+    sweep_.project(s, tile, thread);
+    bool is_finite = true;
+    for (int64_t c = 0; c < n && is_finite; ++c) {
+        begin_cloud(thread);
+        encode(s, tile, columns[static_cast<size_t>(c)], thread);
+        is_finite = make_latents(s, thread, z + c * n_z());
+    }
+    return is_finite;
+}
+
+namespace {
+
+/// Copies columns of a tile to or from the first columns of another one.
+template <class T>
+void copy_columns(Tile<const T> from, Tile<T> to) {
+    for (int64_t c = 0; c < from.shape[0]; ++c)
+        std::copy_n(&from(c, 0), from.shape[1], &to(c, 0));
+}
+
+template <class T>
+Tile<T> columns_of(Tile<T> tile, const Range& columns) {
+    return {tile.data + columns.begin, {tile.shape[0], columns.size()}, tile.stride};
+}
+
+}  // namespace
+
+/// The columns of one cloud: kernels take tiles that begin at a multiple of lane_count.
+template <class T>
+void CloudPasses<T>::decode(int64_t i, int64_t tile, const Range& columns, int thread, const T* z) {
+    const Tile<T> k = columns_of(sweep_.keys(i, tile), columns),
+                  own_k{scratch(thread).k.data(), k.shape, k.stride},
+                  y{scratch(thread).v.data(), k.shape, k.stride};
+    copy_columns<T>(k, own_k);
+    kernels::flare::decode<T>(queue_, layers_.blocks[static_cast<size_t>(i)].queries, own_k, z, y);
+    copy_columns<T>(y, columns_of(sweep_.decoded(tile, thread), columns));
+}
+
+template <class T>
+void CloudPasses<T>::encode(int64_t i, int64_t tile, const Range& columns, int thread) {
+    const Tile<T> k = columns_of(sweep_.keys(i, tile), columns),
+                  v = columns_of(sweep_.values(tile, thread), columns),
+                  own_k{scratch(thread).k.data(), k.shape, k.stride},
+                  own_v{scratch(thread).v.data(), v.shape, v.stride};
+    copy_columns<T>(k, own_k);
+    copy_columns<T>(v, own_v);
+    kernels::flare::encode<T>(queue_, layers_.blocks[static_cast<size_t>(i)].queries, own_k, own_v,
+                              partial(thread));
+    if (reproducible_) raise_maxima<T>(own_v, config_.num_heads, v_max(thread));
+}
+
+template <class T>
+void CloudPasses<T>::begin_cloud(int thread) {
+    reset(partial(thread));
+    std::ranges::fill(scratch(thread).v_max, T(0));
+}
+
+/// z of block i of the cloud whose points are encoded.
+template <class T>
+bool CloudPasses<T>::make_latents(int64_t i, int thread, T* z) {
+    if (!latents_of(partial(thread), v_max(thread), z)) return false;
+    scratch(thread).latent_blocks.run(layers_.blocks[static_cast<size_t>(i)], z);
     return true;
 }
 
@@ -114,7 +195,8 @@ void CloudPasses<T>::sweep_divided(int64_t s) {
         for (int64_t c = own.begin; c < own.end; ++c) {
             const CloudTiles::Chunk& chunk = tiles_.chunks()[static_cast<size_t>(c)];
             const Partial<T> partial = encodes ? reduction_->open(c, thread) : Partial<T>{};
-            run_tiles(s, chunk, thread, z_.data() + chunk.part * n_z(), partial,
+            run_tiles(s, {chunk.first_tile, chunk.first_tile + chunk.n_tile}, thread,
+                      z_.data() + chunk.part * n_z(), partial,
                       encodes ? reduction_->v_max(c) : nullptr);
             if (encodes) reduction_->close(c, thread);
         }
@@ -122,15 +204,15 @@ void CloudPasses<T>::sweep_divided(int64_t s) {
 }
 
 template <class T>
-void CloudPasses<T>::run_tiles(int64_t s, const CloudTiles::Chunk& chunk, int thread, const T* z,
+void CloudPasses<T>::run_tiles(int64_t s, const Range& tiles, int thread, const T* z,
                                Partial<T> partial, T* v_max) {
-    for (int64_t tile = chunk.first_tile; tile < chunk.first_tile + chunk.n_tile; ++tile)
+    for (int64_t tile = tiles.begin; tile < tiles.end; ++tile)
         sweep_.run(s, tile, thread, s > 0 ? z : nullptr, partial, v_max);
 }
 
 template <class T>
 void CloudPasses<T>::describe(Work& work) const {
-    const auto n_cloud = static_cast<double>(tiles_.whole().size() + tiles_.divided().size());
+    const auto n_cloud = static_cast<double>(tiles_.columns().size() + tiles_.divided().size());
     work.reduction_bytes = reduction_->bytes_sent();
     work.reductions = reduction_->collectives();
     work.latent_flops = n_cloud * scratch_[0].latent_blocks.flops();
@@ -141,7 +223,8 @@ template <class T>
 int64_t CloudPasses<T>::bytes() const {
     int64_t n_byte = sweep_.bytes() + reduction_->bytes() + z_.bytes();
     for (const Scratch& own : scratch_)
-        n_byte += own.partial.bytes() + own.v_max.bytes() + own.z.bytes() + own.latent_blocks.bytes();
+        n_byte += own.partial.bytes() + own.v_max.bytes() + own.z.bytes() + own.k.bytes() +
+                  own.v.bytes() + own.latent_blocks.bytes();
     return n_byte;
 }
 

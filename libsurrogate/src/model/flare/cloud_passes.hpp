@@ -43,17 +43,27 @@ private:
     struct Scratch {
         kernels::Buffer<T> partial, v_max;  // of a whole cloud; v_max (H)
         kernels::Buffer<T> z;               // (clouds of a batch, H, M, D)
+        kernels::Buffer<T> k, v;            // tiles (C): points of one cloud in a shared tile
         bool is_finite = true;
         LatentBlocks<T> latent_blocks;
     };
 
     bool run_whole();
     void run_batch(const Range& batch, int thread);
-    bool run_cloud(int64_t s, const CloudTiles::Chunk& cloud, int thread, T* z);
+    bool run_cloud(int64_t s, const CloudTiles::Unit& unit, int thread, T* z);
+    bool run_shared_tile(int64_t s, const CloudTiles::Unit& unit, int thread, T* z);
+    void decode(int64_t i, int64_t tile, const Range& columns, int thread, const T* z);
+    void encode(int64_t i, int64_t tile, const Range& columns, int thread);
+    bool make_latents(int64_t i, int thread, T* z);
+    void begin_cloud(int thread);
     bool run_divided(bool alive);
     void sweep_divided(int64_t s);
-    void run_tiles(int64_t s, const CloudTiles::Chunk& chunk, int thread, const T* z,
+    void run_tiles(int64_t s, const Range& tiles, int thread, const T* z,
                    kernels::flare::Partial<T> partial, T* v_max);
+    kernels::flare::Partial<T> partial(int thread) {
+        return {sizes_, scratch(thread).partial.data()};
+    }
+    T* v_max(int thread) { return reproducible_ ? scratch(thread).v_max.data() : nullptr; }
     Scratch& scratch(int thread) { return scratch_[static_cast<size_t>(thread)]; }
     int64_t n_z() const { return sizes_.n_channel() * sizes_.n_latent; }
 

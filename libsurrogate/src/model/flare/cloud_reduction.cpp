@@ -43,24 +43,24 @@ bool divide_rows(const Sizes& sizes, const From* count, const CountOf& count_of,
                  const ValueOf& value_of, T* z) {
     using Number = decltype(count_of(*count));
     const int64_t n_row = sizes.n_row(), n_dim = sizes.n_dim;
-    int64_t n_infinite = 0;
     for (int64_t first = 0; first < sizes.n_latent; first += lane_count) {
         const int64_t n = std::min(lane_count, sizes.n_latent - first);
-        Number divisor[lane_count];
+        Number divisor[lane_count], factor[lane_count];
         T quotient[lane_count];
-        for (int64_t m = 0; m < lane_count; ++m) divisor[m] = count_of(count[first + m]);
+        for (int64_t m = 0; m < lane_count; ++m) {
+            const Number own = count_of(count[first + m]);
+            divisor[m] = own == 0 ? Number(1) : own;
+            factor[m] = own == 0 ? Number(0) : Number(1);
+        }
         for (int64_t d = 0; d < n_dim; ++d) {
-            const From* value = count + (1 + d) * n_row + first;
-            for (int64_t m = 0; m < lane_count; ++m) {
-                const bool is_empty = divisor[m] == 0;
-                const Number ratio = value_of(value[m]) / (is_empty ? Number(1) : divisor[m]);
-                quotient[m] = is_empty ? T(0) : static_cast<T>(ratio);
-            }
-            n_infinite += count_infinite(quotient, n);
-            for (int64_t m = 0; m < n; ++m) z[(first + m) * n_dim + d] = quotient[m];
+            const From* const value = count + (1 + d) * n_row + first;
+            for (int64_t m = 0; m < lane_count; ++m)
+                quotient[m] = static_cast<T>(value_of(value[m]) / divisor[m] * factor[m]);
+            T* const to = z + first * n_dim + d;
+            for (int64_t m = 0; m < n; ++m) to[m * n_dim] = quotient[m];
         }
     }
-    return n_infinite == 0;
+    return count_infinite(z, sizes.n_latent * n_dim) == 0;
 }
 
 /// The quotients of all heads of a Partial or Total in single or double precision.

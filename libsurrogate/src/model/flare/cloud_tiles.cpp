@@ -12,7 +12,7 @@ using kernels::tile_points;
 namespace {
 
 /// Tiles of a batch: activations of so many stay in a second-level cache beside the weights of a
-/// block, which each batch reads once.
+/// block, which each batch reads once. Latents of two clouds count as a tile.
 constexpr int64_t batch_tiles = 16;
 
 int64_t n_tile_of(int64_t n_point) {
@@ -36,25 +36,21 @@ void CloudTiles::set(std::span<const int64_t> clouds, std::span<const CloudPart>
         return !part.is_shared && n_tile_of(part.n_point) <= chunk_tiles;
     };
     tile_sizes_.clear();
-    whole_.clear();
+    columns_.clear();
+    units_.clear();
     chunks_.clear();
     divided_.clear();
-    std::vector<int64_t> first_tiles(parts.size());
-    for (size_t p = 0; p < parts.size(); ++p) {
-        if (!is_whole(parts[p])) continue;
-        first_tiles[p] = add_tiles(parts[p].n_point);
-        whole_.push_back({first_tiles[p], n_tile_of(parts[p].n_point), 0});
-    }
-    for (size_t p = 0; p < parts.size(); ++p) {
-        if (is_whole(parts[p])) continue;
-        first_tiles[p] = add_tiles(parts[p].n_point);
-        for (int64_t tile = first_tiles[p]; tile < std::ssize(tile_sizes_); tile += chunk_tiles) {
-            const int64_t n = std::min(chunk_tiles, std::ssize(tile_sizes_) - tile);
-            chunks_.push_back({tile, n, std::ssize(divided_)});
+    std::vector<int64_t> next(parts.size());  // slot of the next point
+    // Clouds that share tiles are neighbors, whatever the sizes of the others.
+    for (const bool is_small : {false, true}) {
+        for (size_t p = 0; p < parts.size(); ++p) {
+            if (is_whole(parts[p]) && is_small == (parts[p].n_point <= tile_points))
+                next[p] = add_whole(parts[p].n_point);
         }
-        divided_.push_back(parts[p]);
     }
-    set_slots(clouds, parts, first_tiles);
+    for (size_t p = 0; p < parts.size(); ++p)
+        if (!is_whole(parts[p])) next[p] = add_divided(parts[p], chunk_tiles);
+    set_slots(clouds, parts, next);
     set_batches(n_thread);
     set_stream_slots(n_thread);
 }
@@ -67,10 +63,36 @@ int64_t CloudTiles::add_tiles(int64_t n_point) {
     return first;
 }
 
+/// Returns the slot of the first point.
+int64_t CloudTiles::add_whole(int64_t n_point) {
+    const int64_t cloud = std::ssize(columns_);
+    const bool has_open_tile = !units_.empty() && units_.back().n_tile == 1;
+    const int64_t column = has_open_tile ? tile_sizes_.back() : tile_points;
+    if (column + n_point > tile_points) {
+        columns_.push_back({0, n_point});
+        units_.push_back({add_tiles(n_point), n_tile_of(n_point), {cloud, cloud + 1}});
+        return units_.back().first_tile * tile_points;
+    }
+    columns_.push_back({column, column + n_point});
+    tile_sizes_.back() += n_point;
+    units_.back().clouds.end = cloud + 1;
+    return units_.back().first_tile * tile_points + column;
+}
+
+/// Returns the slot of the first point.
+int64_t CloudTiles::add_divided(const CloudPart& part, int64_t chunk_tiles) {
+    const int64_t first = add_tiles(part.n_point);
+    for (int64_t tile = first; tile < std::ssize(tile_sizes_); tile += chunk_tiles) {
+        const int64_t n = std::min(chunk_tiles, std::ssize(tile_sizes_) - tile);
+        chunks_.push_back({tile, n, std::ssize(divided_)});
+    }
+    divided_.push_back(part);
+    return first * tile_points;
+}
+
+/// next (parts): slot of the first point of each.
 void CloudTiles::set_slots(std::span<const int64_t> clouds, std::span<const CloudPart> parts,
-                           std::span<const int64_t> first_tiles) {
-    std::vector<int64_t> next(parts.size());
-    for (size_t p = 0; p < parts.size(); ++p) next[p] = first_tiles[p] * tile_points;
+                           std::vector<int64_t>& next) {
     slots_.resize(clouds.size());
     size_t part = 0;
     for (size_t i = 0; i < clouds.size(); ++i) {
@@ -85,26 +107,34 @@ void CloudTiles::set_slots(std::span<const int64_t> clouds, std::span<const Clou
 void CloudTiles::set_batches(int n_thread) {
     batches_.clear();
     most_in_batch_ = 0;
-    if (whole_.empty()) return;
-    const int64_t n_tile = whole_.back().first_tile + whole_.back().n_tile;
+    const auto work_of = [](const Unit& unit) {
+        return std::max(unit.n_tile, (unit.clouds.size() + 1) / 2);
+    };
+    int64_t work = 0;
+    for (const Unit& unit : units_) work += work_of(unit);
     const int64_t a_thread = batch_tiles * n_thread;
-    const int64_t n_batch = (n_tile + a_thread - 1) / a_thread * n_thread;
+    const int64_t n_batch = (work + a_thread - 1) / a_thread * n_thread;
     Range batch;
+    int64_t done = 0;
     for (int64_t b = 0; b < n_batch; ++b, batch.begin = batch.end) {
-        while (batch.end < std::ssize(whole_) &&
-               whole_[static_cast<size_t>(batch.end)].first_tile * n_batch / n_tile == b)
-            ++batch.end;
+        int64_t n_cloud = 0;
+        while (batch.end < std::ssize(units_) && done * n_batch / work == b) {
+            const Unit& unit = units_[static_cast<size_t>(batch.end++)];
+            done += work_of(unit);
+            n_cloud += unit.clouds.size();
+        }
         batches_.push_back(batch);
-        most_in_batch_ = std::max(most_in_batch_, batch.size());
+        most_in_batch_ = std::max(most_in_batch_, n_cloud);
     }
 }
 
 /// The batches of a thread use the same memory in turn; see CloudPasses.
 void CloudTiles::set_stream_slots(int n_thread) {
-    const auto tiles_of = [&](const Range& batch) -> Range {
-        if (batch.size() == 0) return {};
-        const Chunk& last = whole_[static_cast<size_t>(batch.end - 1)];
-        return {whole_[static_cast<size_t>(batch.begin)].first_tile, last.first_tile + last.n_tile};
+    const auto tiles_of = [&](const Range& units) -> Range {
+        if (units.size() == 0) return {};
+        const Unit& last = units_[static_cast<size_t>(units.end - 1)];
+        return {units_[static_cast<size_t>(units.begin)].first_tile,
+                last.first_tile + last.n_tile};
     };
     int64_t most = 0;
     for (const Range& batch : batches_) most = std::max(most, tiles_of(batch).size());
@@ -118,14 +148,14 @@ void CloudTiles::set_stream_slots(int n_thread) {
         }
     }
     n_stream_slot_ = n_thread * most;
-    const int64_t n_whole = whole_.empty() ? 0 : whole_.back().first_tile + whole_.back().n_tile;
-    for (int64_t tile = n_whole; tile < std::ssize(tile_sizes_); ++tile)
+    for (int64_t tile = tiles_of({0, std::ssize(units_)}).end; tile < std::ssize(tile_sizes_);
+         ++tile)
         stream_slots_[static_cast<size_t>(tile)] = n_stream_slot_++;
 }
 
 int64_t CloudTiles::bytes() const {
-    return bytes_of(slots_) + bytes_of(tile_sizes_) + bytes_of(stream_slots_) + bytes_of(whole_) +
-           bytes_of(chunks_) + bytes_of(batches_) + bytes_of(divided_);
+    return bytes_of(slots_) + bytes_of(tile_sizes_) + bytes_of(stream_slots_) + bytes_of(columns_) +
+           bytes_of(units_) + bytes_of(chunks_) + bytes_of(batches_) + bytes_of(divided_);
 }
 
 }  // namespace surrogate::impl::flare

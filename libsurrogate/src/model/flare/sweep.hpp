@@ -57,6 +57,20 @@ public:
     void run(int64_t s, int64_t tile, int thread, const T* z, kernels::flare::Partial<T> partial,
              T* v_max);
 
+    // Stages of run(), for a caller that decodes and encodes the points of a tile in parts. Sweep s
+    // is enter() or finish_block(s - 1), and then project(s) or leave().
+    void enter(int64_t tile, int thread);
+    void finish_block(int64_t i, int64_t tile, int thread);  ///< after decoding into decoded()
+    void project(int64_t i, int64_t tile, int thread);       ///< into keys() and values()
+    void leave(int64_t tile, int thread);
+    kernels::Tile<T> keys(int64_t i, int64_t tile) { return view_of(streams_.k(i, tile), tile); }
+    kernels::Tile<T> values(int64_t tile, int thread) {
+        return view_of(scratch(thread).v.data(), tile);
+    }
+    kernels::Tile<T> decoded(int64_t tile, int thread) {
+        return view_of(scratch(thread).y.data(), tile);
+    }
+
     Streams<T>& streams() { return streams_; }
     int64_t bytes() const;
     int64_t kept_bytes() const { return streams_.bytes(); }
@@ -76,14 +90,13 @@ private:
     }
     void mlp(const MlpWeights<T>& weights, kernels::Tile<const T> x, Scratch& scratch,
              bool accumulate, kernels::Tile<T> y);
-    void finish_block(int64_t block, int64_t tile, Scratch& scratch, const T* z);
-    void start_block(int64_t block, int64_t tile, Scratch& scratch,
-                     kernels::flare::Partial<T> partial, T* v_max);
+    void decode(int64_t i, int64_t tile, int thread, const T* z);
+    void encode(int64_t i, int64_t tile, int thread, kernels::flare::Partial<T> partial, T* v_max);
     void encode(const BlockWeights<T>& block, int64_t tile, Scratch& scratch,
                 kernels::Tile<const T> k, kernels::Tile<const T> v,
                 kernels::flare::Partial<T> partial);
-    void enter(int64_t tile, Scratch& scratch);
-    void leave(int64_t tile, Scratch& scratch);
+
+    Scratch& scratch(int thread) { return scratch_[static_cast<size_t>(thread)]; }
 
     const Config& config_;
     const Layers<T>& layers_;
@@ -93,5 +106,9 @@ private:
     Streams<T> streams_;
     std::vector<Scratch> scratch_;  // (n_thread)
 };
+
+/// Raises v_max (H) to the largest |v| of each head of a tile.
+template <class T>
+void raise_maxima(kernels::Tile<const T> v, int64_t n_head, T* v_max);
 
 }  // namespace surrogate::impl::flare
