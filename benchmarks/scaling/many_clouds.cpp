@@ -4,8 +4,8 @@
 //                         [--blocks 8] [--latents 128] [--reproducible false] [--only batch]
 // A plan of all clouds is compared with a plan of one cloud of as many points, and with runs of a
 // plan of one cloud, which is called once per cloud. Prints medians of seconds and of their ratios
-// (lowest to highest; and the ratio of the shortest times). Before it measures, results are compared. Build with
-// -DSURROGATE_BENCHMARKS=ON.
+// (lowest to highest; and the ratio of the shortest times). Before it measures, results are
+// compared. Build with -DSURROGATE_BENCHMARKS=ON.
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -122,8 +122,9 @@ void measure(const Context& context, const Model& model, int64_t n_cloud, int64_
 }  // namespace
 
 int main(int argc, char** argv) {
-    Arguments arguments = {{"clouds", "1000"}, {"points", "192,200,64,20"}, {"rounds", "7"},
-                           {"threads", "2"},   {"blocks", "8"},             {"latents", "128"},
+    Arguments arguments = {{"clouds", "1000"},        {"points", "192,200,64,20"},
+                           {"rounds", "7"},           {"threads", "2"},
+                           {"blocks", "8"},           {"latents", "128"},
                            {"reproducible", "false"}, {"only", ""}};
     for (int i = 1; i + 1 < argc; i += 2) {
         const std::string key = std::string(argv[i]).substr(2);

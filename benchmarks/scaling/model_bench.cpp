@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // One block and the whole model: FLARE with C = 64, 8 heads, M = 128 on N = 100,000 points, 2
-// threads, and on 4,096 clouds of 64 points, through the public interface. Build with -DSURROGATE_BENCHMARKS=ON, run
-// build/bin/model_bench. Reports seconds, microseconds per point and GFLOP/s; the result is checked
-// against the reference backend before it is timed.
+// threads, and on 4,096 clouds of 64 points, through the public interface. Build with
+// -DSURROGATE_BENCHMARKS=ON, run build/bin/model_bench. Reports seconds, microseconds per point and
+// GFLOP/s; the result is checked against the reference backend before it is timed.
 #include <benchmark/benchmark.h>
 
 #include <algorithm>

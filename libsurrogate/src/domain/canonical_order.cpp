@@ -14,7 +14,8 @@ namespace {
 
 constexpr uint64_t sign = uint64_t{1} << 63;
 
-/// One word with the id, or one word for each coordinate; has_cloud: before them one with the cloud.
+/// One word with the id, or one word for each coordinate; has_cloud: before them one with the
+/// cloud.
 SortKeys keys_of(const PointDomain& domain, const std::string& asker, bool has_cloud) {
     if (!domain.has_ids() && domain.n_axis() == 0 && domain.n_global() > 1) {
         throw Error(

@@ -41,11 +41,12 @@ public:
     /// positions. Called again when points move.
     void reorder(RowRoute route);
     /// Local; after reorder(), if at all: the program's point i is in column slots[i] % tile_points
-    /// of tile slots[i] / tile_points, and tile t has its tile_sizes[t] points in its first columns.
-    /// Without it points fill the tiles in their order. Both spans must outlive the runs. Called
-    /// again when points move.
+    /// of tile slots[i] / tile_points, and tile t has its tile_sizes[t] points in its first
+    /// columns. Without it points fill the tiles in their order. Both spans must outlive the runs.
+    /// Called again when points move.
     void place(std::span<const int64_t> slots, std::span<const int64_t> tile_sizes);
-    /// Local; after reorder() and place(), if at all. Takes memory for more points than ever before.
+    /// Local; after reorder() and place(), if at all. Takes memory for more points than ever
+    /// before.
     void allocate();
 
     bool is_reordered() const { return rows_.has_value(); }
@@ -106,8 +107,8 @@ private:
     std::optional<RowExchange<T>> rows_;
     bool is_placed_ = false;
     std::span<const int64_t> slots_, tile_sizes_;  // (n_point), (n_tile), only if placed
-    kernels::Buffer<T> input_, output_;  // (n_tile, channels, tile_points)
-    FirstBad bad_;                       // (n_thread)
+    kernels::Buffer<T> input_, output_;            // (n_tile, channels, tile_points)
+    FirstBad bad_;                                 // (n_thread)
 };
 
 }  // namespace surrogate::impl

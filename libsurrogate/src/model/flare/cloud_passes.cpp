@@ -116,8 +116,7 @@ namespace {
 /// Copies columns of a tile to or from the first columns of another one.
 template <class T>
 void copy_columns(Tile<const T> from, Tile<T> to) {
-    for (int64_t c = 0; c < from.shape[0]; ++c)
-        std::copy_n(&from(c, 0), from.shape[1], &to(c, 0));
+    for (int64_t c = 0; c < from.shape[0]; ++c) std::copy_n(&from(c, 0), from.shape[1], &to(c, 0));
 }
 
 template <class T>

@@ -36,8 +36,9 @@ int64_t count_infinite(const T* values, int64_t n) {
     return static_cast<int64_t>(count);
 }
 
-/// z (M, D) of one head: quotients of rows (n_row) of values and the row of their count, in the type
-/// that count_of() and value_of() return; 0 where the count is 0. Returns whether all are finite.
+/// z (M, D) of one head: quotients of rows (n_row) of values and the row of their count, in the
+/// type that count_of() and value_of() return; 0 where the count is 0. Returns whether all are
+/// finite.
 template <class T, class From, class CountOf, class ValueOf>
 bool divide_rows(const Sizes& sizes, const From* count, const CountOf& count_of,
                  const ValueOf& value_of, T* z) {
@@ -133,7 +134,9 @@ protected:
 
     int64_t n_part() const { return std::ssize(tiles_.divided()); }
     int64_t n_chunk() const { return std::ssize(tiles_.chunks()); }
-    int64_t part_of(int64_t chunk) const { return tiles_.chunks()[static_cast<size_t>(chunk)].part; }
+    int64_t part_of(int64_t chunk) const {
+        return tiles_.chunks()[static_cast<size_t>(chunk)].part;
+    }
     bool is_shared(int64_t part) const { return shared(part) >= 0; }
     /// Number of a part among the shared ones.
     int64_t shared(int64_t part) const { return shared_[static_cast<size_t>(part)]; }
@@ -161,8 +164,8 @@ private:
     Buffer<bool> is_finite_;       // (parts)
 };
 
-/// Each thread adds the chunks of a cloud to a total of its own. Thread t has chunks behind those of
-/// thread t - 1, so that total part + t belongs to one part and one thread.
+/// Each thread adds the chunks of a cloud to a total of its own. Thread t has chunks behind those
+/// of thread t - 1, so that total part + t belongs to one part and one thread.
 template <class T>
 class FastCloudReduction final : public ReductionOfParts<T> {
 public:

@@ -31,7 +31,8 @@ void CloudTiles::set(std::span<const int64_t> clouds, std::span<const CloudPart>
     int64_t n_tile = 0;
     for (const CloudPart& part : parts) n_tile += n_tile_of(part.n_point);
     const int64_t share = (n_tile + n_thread - 1) / n_thread;
-    const int64_t chunk_tiles = is_exact ? largest_chunk : std::clamp<int64_t>(share, 1, largest_chunk);
+    const int64_t chunk_tiles =
+        is_exact ? largest_chunk : std::clamp<int64_t>(share, 1, largest_chunk);
     const auto is_whole = [&](const CloudPart& part) {
         return !part.is_shared && n_tile_of(part.n_point) <= chunk_tiles;
     };
@@ -133,8 +134,7 @@ void CloudTiles::set_stream_slots(int n_thread) {
     const auto tiles_of = [&](const Range& units) -> Range {
         if (units.size() == 0) return {};
         const Unit& last = units_[static_cast<size_t>(units.end - 1)];
-        return {units_[static_cast<size_t>(units.begin)].first_tile,
-                last.first_tile + last.n_tile};
+        return {units_[static_cast<size_t>(units.begin)].first_tile, last.first_tile + last.n_tile};
     };
     int64_t most = 0;
     for (const Range& batch : batches_) most = std::max(most, tiles_of(batch).size());

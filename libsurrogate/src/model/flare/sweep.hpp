@@ -84,8 +84,8 @@ private:
 
     /// A tile of C channels.
     kernels::Tile<T> view_of(T* data, int64_t tile) const {
-        const int64_t n = sequence_.tokens ? sequence_.tokens->n_in_tile(tile)
-                                           : ports_.n_in_tile(tile);
+        const int64_t n =
+            sequence_.tokens ? sequence_.tokens->n_in_tile(tile) : ports_.n_in_tile(tile);
         return {data, {config_.channel_dim, n}, {kernels::tile_points, 1}};
     }
     void mlp(const MlpWeights<T>& weights, kernels::Tile<const T> x, Scratch& scratch,
