@@ -107,9 +107,11 @@ void combine(Total other, Total total) {
 
 template <class T>
 void encode(const Queue& queue, const Queries<T>& queries, Tile<const T> k, Tile<const T> v,
-            Partial<T> partial) {
-    if (!uses_simd<T>(queue, "flare::encode")) return ref::encode(queries, k, v, partial);
-    if constexpr (std::is_same_v<T, float>) simd::encode(queue.level(), queries, k, v, partial);
+            Partial<T> partial, const T* log_weight) {
+    if (!uses_simd<T>(queue, "flare::encode"))
+        return ref::encode(queries, k, v, partial, log_weight);
+    if constexpr (std::is_same_v<T, float>)
+        simd::encode(queue.level(), queries, k, v, partial, log_weight);
 }
 
 template <class T>
@@ -123,9 +125,9 @@ template void reset(Partial<double>);
 template void combine(Partial<const float>, Total);
 template void combine(Partial<const double>, Total);
 template void encode(const Queue&, const Queries<float>&, Tile<const float>, Tile<const float>,
-                     Partial<float>);
+                     Partial<float>, const float*);
 template void encode(const Queue&, const Queries<double>&, Tile<const double>, Tile<const double>,
-                     Partial<double>);
+                     Partial<double>, const double*);
 template void decode(const Queue&, const Queries<float>&, Tile<const float>, const float*,
                      Tile<float>);
 template void decode(const Queue&, const Queries<double>&, Tile<const double>, const double*,
