@@ -87,6 +87,20 @@ double exp2_exact(double x) {
     return sum * std::bit_cast<double>(exponent << 52);
 }
 
+double log2_exact(double x) {
+    constexpr double two_over_ln_2 = 2.8853900817779268;
+    int exponent = 0;
+    double m = std::frexp(x, &exponent);  // 1/2 <= m < 1
+    if (m < 0.70710678118654752) {
+        m *= 2;
+        --exponent;
+    }
+    const double r = (m - 1) / (m + 1), square = r * r;
+    double sum = 1.0 / 23;
+    for (int odd = 21; odd > 0; odd -= 2) sum = 1.0 / odd + square * sum;
+    return exponent + two_over_ln_2 * r * sum;
+}
+
 template <class T>
 void reset(Partial<T> partial) {
     reset_rows(partial.sizes, partial.data);

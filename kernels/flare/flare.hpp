@@ -120,6 +120,11 @@ void combine(Total other, Total total);
 /// machine. 0 below -1000.
 double exp2_exact(double x);
 
+/// Returns log2 of x > 0 in plain double arithmetic without libm, bitwise identical on every
+/// machine. With x = 2^e m, m about 1, log2 x = e + 2 / ln 2 artanh((m - 1) / (m + 1)) by its
+/// series; the first term left out is below 1e-18.
+double log2_exact(double x);
+
 namespace ref {
 template <class T>
 void encode(const Queries<T>& queries, Tile<const T> k, Tile<const T> v, Partial<T> partial,
