@@ -14,7 +14,6 @@ void Plan::follow() {
     finish_earlier_runs();
     context().comm().agree([&] {
         if (device_ && stream_) require_not_captured(device_->device(), *stream_);
-        require_clouds();
         set_coordinates();
     });
     coordinates_ = Coordinates(*input_, fields_);

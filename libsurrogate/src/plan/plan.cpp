@@ -19,7 +19,6 @@ Plan::Plan(std::shared_ptr<const Model> model, std::shared_ptr<Domain> input,
                         "model and domain belong to different contexts; create both from the same "
                         "surrogate_context");
         }
-        require_clouds();
         options_ = options.over(context().options());
         queue_ = context().make_queue(options_);
         set_fields();

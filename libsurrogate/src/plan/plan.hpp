@@ -131,7 +131,6 @@ private:
         std::string text;  // "network input 'x'", made here because a run allocates nothing
     };
 
-    void require_clouds() const;
     void set_fields();
     void set_slots();
     void set_coordinates();
