@@ -33,9 +33,8 @@ struct MeshSample {
     const char* word() const;
 };
 
-/// Returns the points of a mesh and, behind them, those of another one, to evaluate them together:
-/// with the weights of the mesh, and weight 0 in the other mesh, so that its points do not
-/// influence others. The result has no mesh of its own.
+/// Returns the points of a mesh and, behind them, the points of `probes`, to evaluate them together.
+/// Probes have weight 0, so that they do not influence others. The result has no mesh of its own.
 MeshSample join_samples(const MeshSample& mesh, const MeshSample& probes);
 
 /// Reads the sample. Calls `stage` at the beginning of each stage with a text such as "reading the

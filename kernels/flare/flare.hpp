@@ -77,8 +77,8 @@ void reset(Partial<T> partial);
 
 /// Adds the points of a tile: k, v (C, n_point) tiles, C = H*D. Keeps the running maximum. Any
 /// split of the points into calls gives the same sum in another order. Combine after chunk_points.
-/// log_weight (n_point): log2 of the weights of the points; null: 0, with the same bits as zeros.
-/// Points of weight 0 must be left out.
+/// log_weight (n_point): log2 of the weights of the points; null: 0, bitwise identical to
+/// zeros. Points of weight 0 must be left out.
 template <class T>
 void encode(const Queue& queue, const Queries<T>& queries, Tile<const T> k, Tile<const T> v,
             Partial<T> partial, const T* log_weight = nullptr);

@@ -106,7 +106,7 @@ TEST_F(TrainProgram, NetworksLearnWithWeightsOfPoints) {
     plain.training = weighted_flow().training;
     train(0, plain);
     EXPECT_NE(weights(file("plain/last.safetensors")), weights(file("out/last.safetensors")));
-    // Predictions of the library with the weights of a held-out sample are those of evaluate.
+    // Evaluate predicts with the weights of a sample, as the library does here.
     const std::string model_file = file("out/last.safetensors"), program = SURROGATE_PROGRAM;
     ASSERT_EQ(shell(program + " evaluate " + model_file + " --reproducible --data " +
                     file("train.h5") + " --json " + file("errors.json"))

@@ -60,7 +60,7 @@ PartialBox<T> encoded(const Queue& queue, const FlareProblem<T>& problem, const 
     return box;
 }
 
-/// The same bits, but for the sign of zero, which padding has as a maximum.
+/// Bitwise identical, except for the sign of zero, which padding has as a maximum.
 void expect_same_numbers(const Buffer<float>& got, const Buffer<float>& want) {
     for (int64_t i = 0; i < want.size(); ++i) ASSERT_EQ(got[i], want[i]);
 }

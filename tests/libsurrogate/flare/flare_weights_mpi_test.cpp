@@ -75,7 +75,7 @@ protected:
         EXPECT_EQ(own.prediction_without_gradients(way), own.y);
         return by_row(own, own.y);
     }
-    /// Where every rank has points.
+    /// More than two chunks of the reproducible mode.
     static constexpr int64_t n_point = 2100;
 
     const Context context = mpi_context(world), self;
