@@ -604,7 +604,9 @@ typedef struct surrogate_points {
      * rank are computed there */
     const int64_t* cloud;
     /* [n_local] finite, not negative: the volume, area or mass of a point, or NULL. Used for
-     * integrals over the domain; no network reads it yet */
+     * integrals over the domain, and by networks that count points with it (FLARE with
+     * network.point_weights on the card): there a point of weight 0 receives a prediction and does
+     * not influence others */
     const double* weight;
 } surrogate_points;
 

@@ -88,6 +88,11 @@ private:
                             (config_.is_sequence() ? "ModelWrapper" : "BigFLAREModel") +
                             "' is not built for backend 'cuda'; use backend 'simd' or 'auto'");
         }
+        if (config_.point_weights) {
+            throw Error(Status::not_supported,
+                        "FLARE with weights of points (network.point_weights of its card) is not "
+                        "built for backend 'cuda'; use backend 'simd' or 'auto'");
+        }
         return device_weights_.get(*request.device, request.precision, config_, layers_.single());
     }
 

@@ -46,6 +46,9 @@ public:
 
     /// Takes over the number of points of the ports. Takes memory for more than ever before.
     void resize();
+    /// Weights of the points in encode, as PointWeights::tiles() returns them; null: none. They
+    /// must outlive the object.
+    void weigh(const T* log_weights) { log_weights_ = log_weights; }
 
     /// One tile of sweep s. z (H, M, D) of block s - 1, unused in sweep 0; partial takes the
     /// encoding of block s, unused in the last sweep. v_max (H), if not null, is raised to the
@@ -79,7 +82,10 @@ private:
                      kernels::flare::Partial<T> partial, T* v_max);
     void encode(const BlockWeights<T>& block, int64_t tile, Scratch& scratch,
                 kernels::Tile<const T> k, kernels::Tile<const T> v,
-                kernels::flare::Partial<T> partial);
+                kernels::flare::Partial<T> partial, T* v_max);
+    void encode_weighted(const BlockWeights<T>& block, int64_t tile, Scratch& scratch,
+                         kernels::Tile<const T> k, kernels::Tile<const T> v,
+                         kernels::flare::Partial<T> partial, T* v_max);
     void enter(int64_t tile, Scratch& scratch);
     void leave(int64_t tile, Scratch& scratch);
 
@@ -89,6 +95,7 @@ private:
     PointPorts<T>& ports_;
     OfSequence sequence_;
     int64_t n_point_ = 0;
+    const T* log_weights_ = nullptr;
     Streams<T> streams_;
     std::vector<Scratch> scratch_;  // (n_thread)
 };
