@@ -36,6 +36,7 @@ struct FieldPlan {
     std::vector<FieldSource> inputs;
     /// Sources of the coordinates of the card, if they are not taken from the mesh.
     std::vector<FieldSource> coordinates;
+    std::vector<FieldSource> weights;  ///< of the points; at most one, without a field
     std::vector<std::pair<surrogate_field_info, std::string>> outputs;  ///< fields and array names
     bool is_float = false;  ///< type of the outputs: float if every input is float
 };
@@ -46,6 +47,7 @@ struct FieldRequest {
     std::vector<std::pair<std::string, std::string>> maps;
     std::string at;  ///< points, cells or ""
     bool ignore_units = false;
+    std::string weights = {};  ///< array with the weights of the points, as in maps; "": none
 };
 
 /// Throws Failure (bad_usage) with the model's fields if a map is for an unknown field. Local; the

@@ -8,7 +8,7 @@ namespace surrogate::tool {
 /// Returns the largest change over all ranks, so that the result is the same on all ranks.
 MeshPlan::Change MeshPlan::change_to(const MeshSample& sample) const {
     Change mine = Change::none;
-    if (sample.x != x_) mine = Change::moved;
+    if (sample.x != x_ || sample.weights != weights_) mine = Change::moved;
     if (!plan_ || sample.plan.is_float != is_float_ || sample.n_axis != n_axis_ ||
         sample.placement->has_ids() != has_ids_)
         mine = Change::other;
@@ -16,21 +16,29 @@ MeshPlan::Change MeshPlan::change_to(const MeshSample& sample) const {
     return largest == Change::moved && !sample.placement->can_move() ? Change::other : largest;
 }
 
+/// Null without weights, and on a rank without points.
+const double* MeshPlan::weights() const {
+    return weights_.empty() ? nullptr : weights_.data();
+}
+
 void MeshPlan::prepare(const MeshSample& sample, Change change) {
     if (change == Change::none) return;
     x_ = sample.x;
+    weights_ = sample.weights;
     n_axis_ = sample.n_axis;
     is_float_ = sample.plan.is_float;
     has_ids_ = sample.placement->has_ids();
     if (change == Change::moved) {
-        job_.agree([&] { sample.placement->move(*domain_, sample.x, sample.n_axis); });
+        job_.agree([&] { sample.placement->move(*domain_, sample.x, sample.n_axis, weights()); });
         ++n_followed_;
         return;
     }
     plan_.reset();
     domain_.reset();
-    job_.agree(
-        [&] { domain_.emplace(sample.placement->make_domain(context_, sample.x, sample.n_axis)); });
+    job_.agree([&] {
+        domain_.emplace(
+            sample.placement->make_domain(context_, sample.x, sample.n_axis, weights()));
+    });
     job_.agree([&] { plan_.emplace(model_, *domain_, options_); });
     ++n_made_;
 }

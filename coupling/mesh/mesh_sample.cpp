@@ -59,7 +59,7 @@ vtk::SphereFile read_sphere(const FieldRequest& request, const Model& model) {
 void check_piece(const MeshFile& mesh, const FieldPlan& plan) {
     if (mesh.n_rows(plan.location) == 0) return;
     const auto arrays = mesh.arrays(plan.location);
-    for (const auto* sources : {&plan.inputs, &plan.coordinates})
+    for (const auto* sources : {&plan.inputs, &plan.coordinates, &plan.weights})
         for (const FieldSource& source : *sources)
             if (std::none_of(arrays.begin(), arrays.end(), [&](const auto& array) {
                     return array.name == source.array.name &&
@@ -109,12 +109,32 @@ void take_values(MeshSample& sample) {
     for (const FieldSource& source : plan.inputs)
         sample.fields.push_back(picked(
             sample.mesh->values(plan.location, source.array.name, source.component), chosen));
+    for (const FieldSource& source : plan.weights)
+        sample.weights =
+            picked(sample.mesh->values(plan.location, source.array.name, source.component), chosen);
 }
 
 }  // namespace
 
 const char* MeshSample::word() const {
     return plan.location == SURROGATE_POINT ? "points" : "cell centers";
+}
+
+MeshSample join_samples(const MeshSample& mesh, const MeshSample& probes) {
+    const auto joined = [](std::vector<double> first, const std::vector<double>& second) {
+        first.insert(first.end(), second.begin(), second.end());
+        return first;
+    };
+    MeshSample both;
+    both.plan = mesh.plan;
+    both.plan.is_float = mesh.plan.is_float && probes.plan.is_float;
+    both.placement = place_both(*mesh.placement, *probes.placement);
+    both.n_axis = mesh.n_axis;
+    both.x = joined(mesh.x, probes.x);
+    for (size_t i = 0; i < mesh.fields.size(); ++i)
+        both.fields.push_back(joined(mesh.fields[i], probes.fields[i]));
+    both.weights = joined(mesh.weights, std::vector<double>(static_cast<size_t>(probes.n())));
+    return both;
 }
 
 MeshSample read_mesh_sample(const Job& job, const FieldRequest& request, const Model& model,
@@ -128,9 +148,9 @@ MeshSample read_mesh_sample(const Job& job, const FieldRequest& request, const M
     });
     sample.mesh.emplace(read_mesh(job, request.mesh, sphere ? sphere->lat_axis : -1));
     const MeshArrays arrays = agree_arrays(job, *sample.mesh);
-    sample.plan = plan_fields(
-        {request.mesh, request.maps, sphere ? "points" : request.at, request.ignore_units}, arrays,
-        model.inputs(), places.at_points);
+    sample.plan = plan_fields({request.mesh, request.maps, sphere ? "points" : request.at,
+                               request.ignore_units, request.weights},
+                              arrays, model.inputs(), places.at_points);
     job.agree([&] { check_piece(*sample.mesh, sample.plan); });
 
     stage("matching shared points");

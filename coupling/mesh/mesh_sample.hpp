@@ -26,11 +26,16 @@ struct MeshSample {
     int64_t n_axis = 3;
     std::vector<double> x;                    ///< [n][n_axis]
     std::vector<std::vector<double>> fields;  ///< as plan.inputs, each [n]
+    std::vector<double> weights;              ///< [n], if plan.weights has an array
 
     int64_t n() const { return static_cast<int64_t>(placement->chosen().size()); }
     /// Returns "points" or "cell centers".
     const char* word() const;
 };
+
+/// Returns the points of a mesh and, behind them, the points of `probes`, to evaluate them together.
+/// Probes have weight 0, so that they do not influence others. The result has no mesh of its own.
+MeshSample join_samples(const MeshSample& mesh, const MeshSample& probes);
 
 /// Reads the sample. Calls `stage` at the beginning of each stage with a text such as "reading the
 /// mesh". Collective; errors are Failure, on all ranks with the same text: errors of plan_fields(),

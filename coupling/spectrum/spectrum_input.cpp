@@ -66,8 +66,9 @@ SpectrumInput from_mesh(const Job& job, const Context& context, const Model& mod
     check_maps(request.maps, model.inputs(), places.at_points);
     const MeshSample sample = read_mesh_sample(job, request, model, places, [](const auto&) {});
     std::optional<Domain> domain;
-    job.agree(
-        [&] { domain.emplace(sample.placement->make_domain(context, sample.x, sample.n_axis)); });
+    job.agree([&] {
+        domain.emplace(sample.placement->make_domain(context, sample.x, sample.n_axis, nullptr));
+    });
     SpectrumInput input{std::move(*domain), {}, job.sum(sample.n())};
     input.samples.push_back(normalised(model, sample));
     return input;

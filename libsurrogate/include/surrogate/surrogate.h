@@ -461,9 +461,9 @@ enum {
 /* Kind of domain that a model works on. */
 typedef struct surrogate_domain_info {
     int32_t kind; /* SURROGATE_POINTS or SURROGATE_SPHERE */
-    /* 1: plans keep the clouds of a domain (surrogate_points) apart: their points do not attend to
-     * each other; FLARE does so in plans for predictions on the host. Other plans, and all plans if
-     * 0, reject domains of more than one cloud */
+    /* 1: a domain may have several clouds (surrogate_points), whose points do not attend to each
+     * other; 0: surrogate_plan_create rejects domains of more than one cloud (sequences of words,
+     * grids) */
     int32_t keeps_clouds;
     const char* grid; /* kind of the grid on the sphere; "" for scattered points */
     int64_t n_lat;    /* rows of the whole grid; 0 for scattered points */
@@ -597,14 +597,16 @@ typedef struct surrogate_points {
      * (without ids by coordinates, which must then differ from point to point of a cloud); messages
      * name points by it */
     const int64_t* global_id;
-    /* [n_local] the cloud of each point, or NULL: all points belong to cloud 0. A cloud is a set of
-     * points that the network treats as one unit, as if it were a domain of its own: a cell
-     * problem, the event of a detector, a sample of a batch. See
-     * surrogate_domain_info.keeps_clouds. Clouds are numbered from 0, below the number of points of
-     * all ranks, and may be empty; the points of a cloud may be on any ranks, in any order */
+    /* [n_local] the cloud of each point, or NULL: all points belong to cloud 0. Points of different
+     * clouds do not attend to each other: many small problems in one run (cell problems, columns,
+     * events of a detector, samples of a batch). Clouds are numbered from 0, below the number of
+     * points of all ranks; the points of a cloud may be on any ranks, in any order. Clouds on one
+     * rank are computed there */
     const int64_t* cloud;
     /* [n_local] finite, not negative: the volume, area or mass of a point, or NULL. Used for
-     * integrals over the domain; no network reads it yet */
+     * integrals over the domain, and by networks that count points with it (FLARE with
+     * network.point_weights on the card): there a point of weight 0 receives a prediction and does
+     * not influence others */
     const double* weight;
 } surrogate_points;
 

@@ -4,6 +4,7 @@
 
 #include "libsurrogate/src/api/handles.hpp"
 #include "libsurrogate/src/core/text.hpp"
+#include "libsurrogate/src/model/family/clouds_program.hpp"
 #include "libsurrogate/src/model/check_truth.hpp"
 
 using namespace surrogate::impl;
@@ -158,11 +159,13 @@ surrogate_status surrogate_model_domain(const surrogate_model* model, int32_t is
     return guarded(owner_of(model), [&] {
         require(model, "model");
         require(info, "info");
-        const DomainKind kind = model->model->network().domain_kind();
+        const Network& network = model->model->network();
+        const DomainKind kind = network.domain_kind();
         const Grid& grid = is_output ? kind.output : kind.input;
-        *info = {SURROGATE_POINTS, kind.keeps_clouds, "", 0, 0};
+        const bool keeps_clouds = kind.keeps_clouds || runs_by_cloud(network);
+        *info = {SURROGATE_POINTS, keeps_clouds, "", 0, 0};
         if (kind.is_sphere)
-            *info = {SURROGATE_SPHERE, kind.keeps_clouds, surrogate::kernels::name(grid.kind),
+            *info = {SURROGATE_SPHERE, keeps_clouds, surrogate::kernels::name(grid.kind),
                      grid.n_lat, grid.n_lon};
     });
 }

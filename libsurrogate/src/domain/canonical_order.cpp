@@ -75,6 +75,24 @@ std::vector<int64_t> positions_of(const PointDomain& domain, const char* asker, 
     return sorted_positions(comm, std::move(keys), std::cref(refuse));
 }
 
+/// Canonical positions, but points of weight 0 come behind all others.
+std::vector<int64_t> positions_by_weight(const PointDomain& domain) {
+    Communicator& comm = domain.context().comm();
+    SortKeys keys;
+    comm.agree([&] {
+        const SortKeys order = keys_of(domain, "reproducible mode", false);
+        keys = SortKeys(order.size(), order.width + 1);
+        for (int64_t i = 0; i < order.size(); ++i) {
+            keys[i][0] = domain.weights()[i] == 0 ? 1 : 0;
+            std::ranges::copy(order[i], keys[i].begin() + 1);
+        }
+    });
+    const auto refuse = [&](std::span<const uint64_t> key) {
+        refuse_equal(domain, "reproducible mode", key.subspan(1), false);
+    };
+    return sorted_positions(comm, std::move(keys), std::cref(refuse));
+}
+
 }  // namespace
 
 std::vector<int64_t> canonical_positions(const PointDomain& domain, const char* asker,
@@ -86,9 +104,10 @@ std::vector<int64_t> positions_by_cloud(const PointDomain& domain) {
     return positions_of(domain, "reproducible mode", domain.has_clouds());
 }
 
-RowRoute canonical_route(const PointDomain& domain, int64_t block_rows) {
+RowRoute canonical_route(const PointDomain& domain, int64_t block_rows, bool weightless_last) {
     Communicator& comm = domain.context().comm();
-    const std::vector<int64_t> positions = canonical_positions(domain);
+    const std::vector<int64_t> positions =
+        weightless_last ? positions_by_weight(domain) : canonical_positions(domain);
     std::vector<int64_t> begins;
     comm.agree([&] { begins = block_begins(domain.n_global(), block_rows, comm.size()); });
     return RowRoute(comm, positions, begins);

@@ -31,7 +31,9 @@ std::vector<int64_t> positions_by_cloud(const PointDomain& domain);
 
 /// The route of the points of a domain to the canonical order, cut into blocks of block_rows rows
 /// that are distributed over the ranks: what is computed block by block is the same for every
-/// number of ranks and every partition. Collective; throws as canonical_positions().
-RowRoute canonical_route(const PointDomain& domain, int64_t block_rows);
+/// number of ranks and every partition. weightless_last: points of weight 0 come behind all others,
+/// and may have the same key as one of those. Collective; throws as canonical_positions().
+RowRoute canonical_route(const PointDomain& domain, int64_t block_rows,
+                         bool weightless_last = false);
 
 }  // namespace surrogate::impl

@@ -2,6 +2,7 @@
 #include "libsurrogate/src/domain/columns.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <limits>
@@ -113,7 +114,7 @@ Interior interior_of(const Column& column) {
 template <class T>
 bool is_plain(const Column& column) {
     return column.stride == 1 && column.is_double == std::is_same_v<T, double> &&
-           column.mean == 0 && column.std == 1;
+           column.mean == 0 && column.std == 1 && !column.rows;
 }
 
 /// Returns an integer that increases with the float. Comparing integers never raises a
@@ -242,6 +243,30 @@ template <class T>
     });
 }
 
+/// Reads rows into a buffer first, a tile at a time: gather() then finds them side by side.
+template <class T>
+[[gnu::noinline]] BadValue gather_rows(const Column& column, int64_t first, int64_t count, T* to,
+                                       int64_t row_stride, Outside& outside) {
+    std::array<double, kernels::tile_points> values;
+    Column run = column;
+    run.data = values.data();
+    run.is_double = true;
+    run.stride = 1;
+    run.rows = nullptr;
+    BadValue bad;
+    for (int64_t done = 0; done < count; done += kernels::tile_points) {
+        const int64_t n = std::min(kernels::tile_points, count - done);
+        for (int64_t i = 0; i < n; ++i)
+            values[static_cast<size_t>(i)] = load(column, first + done + i);
+        const BadValue found =
+            gather_column(run, 0, n, to + done * row_stride, row_stride, outside);
+        if (found.column < 0 || bad.column >= 0) continue;
+        bad = found;
+        bad.point += first + done;
+    }
+    return bad;
+}
+
 }  // namespace
 
 template <class T>
@@ -250,10 +275,12 @@ BadValue gather(std::span<const Column> columns, int64_t first, int64_t count, T
     BadValue bad;
     for (size_t c = 0; c < columns.size(); ++c) {
         T* row = to + static_cast<int64_t>(c) * column_stride;
+        const Column& column = columns[c];
         const BadValue found =
-            columns[c].lattice.n_dim == 0
-                ? gather_column(columns[c], first, count, row, row_stride, outside[c])
-                : gather_lattice(columns[c], first, count, row, row_stride, outside[c]);
+            column.rows ? gather_rows(column, first, count, row, row_stride, outside[c])
+            : column.lattice.n_dim == 0
+                ? gather_column(column, first, count, row, row_stride, outside[c])
+                : gather_lattice(column, first, count, row, row_stride, outside[c]);
         if (found.column < 0 || bad.column >= 0) continue;
         bad = found;
         bad.column = static_cast<int>(c);

@@ -33,6 +33,11 @@ struct Column {
     double max = std::numeric_limits<double>::infinity();
     /// If there is one, where the points lie, instead of the stride. Host only.
     Lattice lattice = {};
+    /// If not null, (points): the number of point i is element rows[i] * stride. Host only, without
+    /// a lattice.
+    const int64_t* rows = nullptr;
+
+    int64_t element(int64_t i) const { return (rows ? rows[i] : i) * stride; }
 };
 
 /// Throws shape, limit, invalid_argument or not_supported unless the array can be read: its type,
@@ -47,21 +52,21 @@ Column column_of(const surrogate_array& array, int64_t index);
 // Returns one number of a column with a single stride.
 inline double load(const Column& column, int64_t i) {
     return column.is_double
-               ? static_cast<const double*>(column.data)[i * column.stride]
-               : static_cast<double>(static_cast<const float*>(column.data)[i * column.stride]);
+               ? static_cast<const double*>(column.data)[column.element(i)]
+               : static_cast<double>(static_cast<const float*>(column.data)[column.element(i)]);
 }
 
 /// Requirement on a column of integers.
 inline int64_t load_integer(const Column& column, int64_t i) {
-    return column.is_double ? static_cast<const int64_t*>(column.data)[i * column.stride]
-                            : static_cast<const int32_t*>(column.data)[i * column.stride];
+    return column.is_double ? static_cast<const int64_t*>(column.data)[column.element(i)]
+                            : static_cast<const int32_t*>(column.data)[column.element(i)];
 }
 
 inline void store(const Column& column, int64_t i, double value) {
     if (column.is_double) {
-        static_cast<double*>(column.data)[i * column.stride] = value;
+        static_cast<double*>(column.data)[column.element(i)] = value;
     } else {
-        static_cast<float*>(column.data)[i * column.stride] = static_cast<float>(value);
+        static_cast<float*>(column.data)[column.element(i)] = static_cast<float>(value);
     }
 }
 

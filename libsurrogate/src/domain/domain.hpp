@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <utility>
 
 #include "kernels/base/buffer.hpp"
 #include "libsurrogate/src/context/context.hpp"
@@ -61,6 +62,11 @@ public:
     /// Collective; see surrogate_domain_set_edges. Throws on all ranks, and the edges are then as
     /// before. Counts as a move: plans read them again.
     void set_edges(int64_t n_edge, const int64_t* source, const int64_t* target);
+    /// The same with edges that are at the ranks of their targets already. Local, on all ranks.
+    void set_edges(Edges edges) {
+        edges_ = std::move(edges);
+        ++revision_;
+    }
     /// Returns the edges, or null if no edges were set or the points have moved since. The same on
     /// all ranks.
     const Edges* edges() const { return edges_ ? &*edges_ : nullptr; }

@@ -95,10 +95,12 @@ Edges by_target(std::vector<Edge>& edges, size_t n_local) {
     result.first.assign(n_local + 1, 0);
     result.source_rank.reserve(edges.size());
     result.source_row.reserve(edges.size());
+    result.source_id.reserve(edges.size());
     for (const Edge& edge : edges) {
         ++result.first[static_cast<size_t>(edge.target_row) + 1];
         result.source_rank.push_back(static_cast<int32_t>(edge.source_rank));
         result.source_row.push_back(edge.source_row);
+        result.source_id.push_back(edge.source_id);
     }
     std::partial_sum(result.first.begin(), result.first.end(), result.first.begin());
     return result;

@@ -16,6 +16,7 @@ struct Edges {
     std::vector<int64_t> first;        ///< (n_local + 1)
     std::vector<int32_t> source_rank;  ///< (edges of this rank's points) who owns the source
     std::vector<int64_t> source_row;   ///< likewise: its local number there
+    std::vector<int64_t> source_id;    ///< likewise: its global id
 };
 
 /// Edges as they are given, by global ids.

@@ -9,15 +9,6 @@
 
 namespace surrogate::impl {
 
-void Plan::require_clouds(const PlanRequest& request) const {
-    const int64_t n = std::max(input_->n_cloud(), output_->n_cloud());
-    if (n == 1 || model_->network().keeps_clouds(request)) return;
-    throw Error(Status::not_supported,
-                "the domain has " + std::to_string(n) + " clouds, and a network of family '" +
-                    printable(model_->card().family) +
-                    "' mixes all points it is given; make a domain and a plan of each cloud");
-}
-
 namespace {
 
 /// The port of a channel; all channels of all ports are numbered through.

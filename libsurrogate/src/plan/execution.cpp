@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libsurrogate/src/plan/execution.hpp"
 
+#include "libsurrogate/src/model/family/clouds_program.hpp"
 #include "libsurrogate/src/plan/device/execution.hpp"
 
 namespace surrogate::impl {
@@ -12,21 +13,27 @@ namespace {
 class HostExecution final : public Execution {
 public:
     HostExecution(const Network& network, const PlanRequest& request)
-        : outside_(request.queue.n_thread(), n_channel_of(network.inputs())) {
+        : input_(request.input),
+          keeps_clouds_(network.keeps_clouds(request)),
+          by_cloud_(needs_program_by_cloud()),
+          outside_(request.queue.n_thread(), n_channel_of(network.inputs())) {
         if (request.gradients) {
-            auto program = request.device ? network.device_gradient_program(request)
-                                          : network.gradient_program(request);
+            auto program = by_cloud_        ? make_clouds_gradient_program(network, request)
+                           : request.device ? network.device_gradient_program(request)
+                                            : network.gradient_program(request);
             gradients_ = program.get();
             program_ = std::move(program);
         } else {
-            program_ = network.program(request);
+            program_ = by_cloud_ ? make_clouds_program(network, request) : network.program(request);
         }
     }
 
     /// Collective, unlike the constructor: ranks agree that they have the object before they meet
     /// in here.
     void connect() { program_->connect(); }
-    bool follow() override { return program_->follow(); }
+    bool follow() override {
+        return by_cloud_ == needs_program_by_cloud() && program_->follow();
+    }
     GradientProgram* gradients() override { return gradients_; }
 
     Result run(int64_t, std::span<const Column> inputs, std::span<const Column> outputs,
@@ -51,6 +58,10 @@ public:
     std::vector<std::string> notes() const override { return program_->notes(); }
 
 private:
+    bool needs_program_by_cloud() const { return input_.n_cloud() > 1 && !keeps_clouds_; }
+
+    const Domain& input_;
+    bool keeps_clouds_, by_cloud_;
     std::unique_ptr<Program> program_;
     GradientProgram* gradients_ = nullptr;  // program_, if it has a backward pass
     OutsideCounts outside_;
@@ -64,7 +75,21 @@ void Execution::set_stream(kernels::Stream) {
                 "run when the results are there");
 }
 
+namespace {
+
+/// Devices compute several clouds only if the network keeps them apart.
+void require_clouds(const Network& network, const PlanRequest& request) {
+    if (!request.device || request.input.n_cloud() == 1 || network.keeps_clouds(request)) return;
+    throw Error(Status::not_supported,
+                "the domain has " + std::to_string(request.input.n_cloud()) +
+                    " clouds, which backend 'cuda' does not compute for this network; use backend "
+                    "'simd', or make a domain and a plan of each cloud");
+}
+
+}  // namespace
+
 std::unique_ptr<Execution> make_execution(const Network& network, const PlanRequest& request) {
+    request.input.context().comm().agree([&] { require_clouds(network, request); });
     if (request.device && !request.gradients) return make_device_execution(network, request);
     std::unique_ptr<HostExecution> execution;
     request.input.context().comm().agree(

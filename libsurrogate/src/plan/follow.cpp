@@ -14,7 +14,6 @@ void Plan::follow() {
     finish_earlier_runs();
     context().comm().agree([&] {
         if (device_ && stream_) require_not_captured(device_->device(), *stream_);
-        require_clouds(request());
         set_coordinates();
     });
     coordinates_ = Coordinates(*input_, fields_);
@@ -52,25 +51,19 @@ void Plan::finish_earlier_runs() {
 /// Collective, with agreement. The memory of an earlier execution is free for the new one.
 void Plan::add_execution() {
     execution_.reset();
-    std::optional<PlanRequest> made;
+    std::optional<PlanRequest> request;
     context().comm().agree([&] {
-        made.emplace(request());
-        require_clouds(*made);
+        request.emplace(PlanRequest{*input_, *output_, queue_});
+        request->precision = options_.get("precision");
+        request->reproducible = options_.get("reproducible") == "true";
+        request->gradients = options_.get("gradients") != "false";
+        request->saves_less = options_.get("gradients") == "recompute";
+        request->device = device_;
+        request->inputs = inputs_;
+        request->coordinates = positions_;
+        request->stops_at_range = stops_at_range_;
     });
-    execution_ = make_execution(model_->network(), *made);
-}
-
-PlanRequest Plan::request() const {
-    PlanRequest made{*input_, *output_, queue_};
-    made.precision = options_.get("precision");
-    made.reproducible = options_.get("reproducible") == "true";
-    made.gradients = options_.get("gradients") != "false";
-    made.saves_less = options_.get("gradients") == "recompute";
-    made.device = device_;
-    made.inputs = inputs_;
-    made.coordinates = positions_;
-    made.stops_at_range = stops_at_range_;
-    return made;
+    execution_ = make_execution(model_->network(), *request);
 }
 
 }  // namespace surrogate::impl

@@ -131,8 +131,6 @@ private:
         std::string text;  // "network input 'x'", made here because a run allocates nothing
     };
 
-    PlanRequest request() const;
-    void require_clouds(const PlanRequest& request) const;
     void set_fields();
     void set_slots();
     void set_coordinates();

@@ -14,12 +14,14 @@ namespace surrogate::impl {
 template <class T>
 class RowExchange {
 public:
-    /// Collective. Rows have at most `widest` numbers. comm outlives it. Throws no_memory.
-    RowExchange(Communicator& comm, RowRoute route, int64_t widest)
-        : route_(std::move(route)), comm_(comm) {
+    /// Collective. Rows have at most `widest` numbers. comm outlives it. moves: false on all ranks
+    /// if no row leaves its rank. Throws no_memory.
+    RowExchange(Communicator& comm, RowRoute route, int64_t widest, bool moves = true)
+        : route_(std::move(route)), comm_(comm), moves_(moves) {
         comm_.agree([&] {
             solver_ = kernels::Buffer<T>(route_.n_origin() * widest);
             canonical_ = kernels::Buffer<T>(n_canonical() * widest);
+            if (!moves_) return;
             scratch_ = kernels::Buffer<T>(route_.scratch_rows() * widest);
             route_.reserve(comm_, row_bytes(widest));
         });
@@ -29,11 +31,13 @@ public:
     T* solver() { return solver_.data(); }        ///< (n_local, n_column)
     T* canonical() { return canonical_.data(); }  ///< (n_canonical(), n_column)
 
-    /// Collective; allocate nothing.
+    /// Collective if rows move; allocate nothing.
     void to_canonical(int64_t n_column) {
+        if (!moves_) return route_.to_target_alone(solver(), canonical(), row_bytes(n_column));
         route_.to_target(comm_, solver(), scratch_.data(), canonical(), row_bytes(n_column));
     }
     void to_solver(int64_t n_column) {
+        if (!moves_) return route_.to_origin_alone(canonical(), solver(), row_bytes(n_column));
         route_.to_origin(comm_, canonical(), scratch_.data(), solver(), row_bytes(n_column));
     }
 
@@ -48,6 +52,7 @@ private:
 
     RowRoute route_;
     Communicator& comm_;
+    bool moves_;
     kernels::Buffer<T> solver_, canonical_, scratch_;
 };
 

@@ -291,6 +291,46 @@ TEST(Lattices, WithOneStrideBecomePlainColumns) {
     EXPECT_EQ(planes.lattice.stride[1], 20);
 }
 
+TEST(Columns, WithRowsAreReadAndWrittenInTheirOrder) {
+    // More points than a tile, in another order, of float and double.
+    const int64_t n = 2 * kernels::tile_points + 6;  // prime to 7
+    std::vector<int64_t> rows(static_cast<size_t>(n));
+    std::vector<float> floats(static_cast<size_t>(2 * n));
+    for (int64_t i = 0; i < n; ++i) rows[static_cast<size_t>(i)] = i * 7 % n;
+    for (size_t i = 0; i < floats.size(); ++i) floats[i] = static_cast<float>(i);
+    std::vector<double> doubles(floats.begin(), floats.end());
+    for (const bool is_double : {false, true}) {
+        Column column;
+        column.data = is_double ? static_cast<void*>(doubles.data()) : floats.data();
+        column.is_double = is_double;
+        column.stride = 2;
+        column.rows = rows.data();
+        column.mean = 1;
+        column.std = 2;
+        column.max = 2.0 * static_cast<double>(n) - 3;
+        std::vector<float> row(static_cast<size_t>(n));
+        Outside outside;
+        EXPECT_EQ(gather<float>({&column, 1}, 3, n - 3, row.data(), 1, n, &outside).column, -1);
+        for (size_t i = 3; i < row.size(); ++i)
+            EXPECT_EQ(row[i - 3], (static_cast<float>(2 * rows[i]) - 1) / 2);
+        EXPECT_EQ(outside.n, 1);
+        row.assign(row.size(), 4);
+        EXPECT_EQ(scatter<float>(row.data(), 1, n, {&column, 1}, 0, n).column, -1);
+        for (int64_t i = 0; i < n; ++i) {
+            EXPECT_EQ(load(column, i), 9);
+            const auto skipped = static_cast<size_t>(2 * i + 1);
+            EXPECT_EQ(is_double ? doubles[skipped] : floats[skipped], 2 * i + 1);
+        }
+    }
+    doubles[2 * rows[kernels::tile_points + 2]] = NAN;
+    Column column{doubles.data(), 2, true};
+    column.rows = rows.data();
+    std::vector<float> row(static_cast<size_t>(n));
+    Outside outside;
+    EXPECT_EQ(gather<float>({&column, 1}, 1, n - 1, row.data(), 1, n, &outside).point,
+              kernels::tile_points + 2);
+}
+
 TEST(OutsideCounts, OfThreadsAreJoined) {
     OutsideCounts counts(3, 2);
     counts.of(0)[0].add(13, 3, 12);

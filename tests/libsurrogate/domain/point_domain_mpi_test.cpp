@@ -146,8 +146,9 @@ TEST_F(PointDomains, AreGivenTheSameArraysOnAllRanks) {
     EXPECT_EQ(create(given).status, SURROGATE_SUCCESS);
 }
 
-TEST_F(PointDomains, OfSeveralCloudsAreRefusedByPlansThatMixThem) {
+TEST_F(PointDomains, OfOneCloudAreWhatTheyAreWithoutClouds) {
     const Model model(context, darcy_model);
+    EXPECT_EQ(model.input_domain().keeps_clouds, 1);
     DarcyCase darcy(own_rows("contiguous", 20, world));
     std::vector<int64_t> cloud(darcy.ids.size(), 0);
     surrogate_points given = darcy.points();
@@ -159,15 +160,18 @@ TEST_F(PointDomains, OfSeveralCloudsAreRefusedByPlansThatMixThem) {
         plan.run();
         return darcy.pressure;
     }());
-    if (is(last())) cloud.back() = 2;
-    const Domain three(context, given);
-    EXPECT_EQ(three.n_clouds(), 3);
+}
+
+TEST_F(PointDomains, OfSeveralCloudsAreRefusedByNetworksOfWords) {
+    const Model model(context, SURROGATE_TEST_DATA "/flare/lra_tokens_mask.safetensors");
+    EXPECT_EQ(model.input_domain().keeps_clouds, 0);
+    clouds.back() = 1;
+    const Domain domain(context, points);
     surrogate_plan* plan = nullptr;
-    const Options mixing{{"gradients", "true"}};
     const Answer found =
-        answer(surrogate_plan_create(model.get(), three.get(), nullptr, mixing.get(), &plan));
+        answer(surrogate_plan_create(model.get(), domain.get(), nullptr, nullptr, &plan));
     EXPECT_EQ(found.status, SURROGATE_NOT_SUPPORTED);
-    EXPECT_TRUE(found.says("3 clouds") && found.says("'flare'")) << found;
+    EXPECT_TRUE(found.says("clouds, and this network has inputs")) << found;
     EXPECT_EQ(found, answer_of_rank_0(found, world));
 }
 

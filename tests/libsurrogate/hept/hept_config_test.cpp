@@ -186,16 +186,6 @@ TEST(HeptFile, MustAgreeWithItsCard) {
     EXPECT_NE(found.text.find("the card's network asks for"), std::string::npos) << found.text;
 }
 
-TEST(HeptFile, OfZeroPaddingHoldsOneCloud) {
-    for (const bool is_zero : {false, true}) {
-        const ModelOnDisk disk(
-            hept_network(small_hept({{"padding", is_zero ? "zero" : "duplicate"}})).bytes());
-        const Context self;
-        const Model model(self, disk.path());
-        EXPECT_EQ(model.input_domain().keeps_clouds, is_zero ? 0 : 1);
-    }
-}
-
 // ---- derived weights ----
 
 /// The numbers of section 12 of the specification.

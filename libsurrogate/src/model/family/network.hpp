@@ -56,7 +56,8 @@ using kernels::Grid;
 struct DomainKind {
     bool is_sphere = false;
     Grid input, output;
-    bool keeps_clouds = false;  ///< points of different clouds do not attend to each other
+    bool keeps_clouds =
+        false;  ///< programs take several clouds, whose points do not see each other
 };
 
 /// Architecture and weights; immutable.
@@ -66,8 +67,6 @@ public:
     virtual std::vector<Port> inputs() const = 0;
     virtual std::vector<Port> outputs() const = 0;
     virtual DomainKind domain_kind() const { return {}; }
-    /// Returns true if the program for this request keeps the clouds of a domain apart.
-    virtual bool keeps_clouds(const PlanRequest&) const { return domain_kind().keeps_clouds; }
     /// Returns true if the only output is a probability, not a logit.
     virtual bool returns_probability() const { return false; }
 
@@ -77,6 +76,10 @@ public:
 
     /// Returns the rates above 0 that the card sets for training; predictions do not use them.
     virtual std::vector<DropoutRate> dropout_rates() const { return {}; }
+
+    /// Whether the program of this request takes several clouds. Otherwise make_clouds_program()
+    /// runs one program for each.
+    virtual bool keeps_clouds(const PlanRequest&) const { return domain_kind().keeps_clouds; }
 
     /// Makes the program on the host. Local; throws not_supported, shape, no_memory. The network
     /// outlives it.

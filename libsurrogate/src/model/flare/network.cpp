@@ -34,13 +34,10 @@ public:
         return {{"logits", config_.out_dim,
                  is_by_token ? PortPlace::output_points : PortPlace::clouds}};
     }
-    DomainKind domain_kind() const override {
-        DomainKind kind;
-        kind.keeps_clouds = !config_.is_sequence();
-        return kind;
-    }
+    /// Predictions on the host; weights count in one cloud.
     bool keeps_clouds(const PlanRequest& request) const override {
-        return !config_.is_sequence() && !request.gradients && !request.device;
+        return !config_.is_sequence() && !config_.point_weights && !request.gradients &&
+               !request.device;
     }
     /// The official double run of a sequence keeps its tables of positions in single precision.
     double truth_accuracy() const override {
@@ -95,6 +92,11 @@ private:
                         std::string("FLARE variant '") +
                             (config_.is_sequence() ? "ModelWrapper" : "BigFLAREModel") +
                             "' is not built for backend 'cuda'; use backend 'simd' or 'auto'");
+        }
+        if (config_.point_weights) {
+            throw Error(Status::not_supported,
+                        "FLARE with weights of points (network.point_weights of its card) is not "
+                        "built for backend 'cuda'; use backend 'simd' or 'auto'");
         }
         return device_weights_.get(*request.device, request.precision, config_, layers_.single());
     }

@@ -117,16 +117,16 @@ void Sweep<T>::project(int64_t i, int64_t tile, int thread) {
 template <class T>
 void Sweep<T>::encode(int64_t i, int64_t tile, int thread, kernels::flare::Partial<T> partial,
                       T* v_max) {
-    const Tile<T> v = values(tile, thread);
-    encode(layers_.blocks[static_cast<size_t>(i)], tile, scratch(thread), keys(i, tile), v,
-           partial);
-    if (v_max) raise_maxima<T>(v, config_.num_heads, v_max);
+    encode(layers_.blocks[static_cast<size_t>(i)], tile, scratch(thread), keys(i, tile),
+           values(tile, thread), partial, v_max);
 }
 
 /// Without the tokens that a mask hides.
 template <class T>
 void Sweep<T>::encode(const BlockWeights<T>& block, int64_t tile, Scratch& scratch, Tile<const T> k,
-                      Tile<const T> v, kernels::flare::Partial<T> partial) {
+                      Tile<const T> v, kernels::flare::Partial<T> partial, T* v_max) {
+    if (log_weights_) return encode_weighted(block, tile, scratch, k, v, partial, v_max);
+    if (v_max) raise_maxima<T>(v, config_.num_heads, v_max);
     if (!sequence_.tokens || !sequence_.tokens->has_hidden(tile)) {
         kernels::flare::encode<T>(queue_, block.queries, k, v, partial);
         return;
@@ -137,6 +137,43 @@ void Sweep<T>::encode(const BlockWeights<T>& block, int64_t tile, Scratch& scrat
     const Tile<const T> visible_k{scratch.y.data(), {k.shape[0], n}, k.stride};
     const Tile<const T> visible_v{scratch.normed.data(), {v.shape[0], n}, v.stride};
     kernels::flare::encode<T>(queue_, block.queries, visible_k, visible_v, partial);
+}
+
+namespace {
+
+/// Copies the points with a weight above 0 to the first columns of `to`, and returns their number.
+template <class T>
+int64_t copy_weighted(const T* log_weight, Tile<const T> from, T* to) {
+    int64_t n = 0;
+    for (int64_t c = 0; c < from.shape[0]; ++c) {
+        n = 0;
+        for (int64_t i = 0; i < from.shape[1]; ++i)
+            if (log_weight[i] > T(kernels::flare::no_weight))
+                to[c * tile_points + n++] = from(c, i);
+    }
+    return n;
+}
+
+}  // namespace
+
+/// Without the points of weight 0.
+template <class T>
+void Sweep<T>::encode_weighted(const BlockWeights<T>& block, int64_t tile, Scratch& scratch,
+                               Tile<const T> k, Tile<const T> v, kernels::flare::Partial<T> partial,
+                               T* v_max) {
+    const T* log_weight = log_weights_ + tile * tile_points;
+    T counted[tile_points];
+    const int64_t n =
+        copy_weighted<T>(log_weight, {log_weight, {1, k.shape[1]}, {tile_points, 1}}, counted);
+    if (n == 0) return;
+    if (n < k.shape[1]) {
+        copy_weighted(log_weight, k, scratch.y.data());
+        copy_weighted(log_weight, v, scratch.normed.data());
+        k = {scratch.y.data(), {k.shape[0], n}, {tile_points, 1}};
+        v = {scratch.normed.data(), {v.shape[0], n}, {tile_points, 1}};
+    }
+    if (v_max) raise_maxima<T>(v, config_.num_heads, v_max);
+    kernels::flare::encode<T>(queue_, block.queries, k, v, partial, counted);
 }
 
 /// Before the first block.

@@ -49,6 +49,9 @@ public:
     void resize();
     /// The same for tiles that share memory; see Streams::resize.
     void resize(int64_t n_slot, std::span<const int64_t> slots);
+    /// Weights of the points in encode, as PointWeights::tiles() returns them; null: none. They
+    /// must outlive the object.
+    void weigh(const T* log_weights) { log_weights_ = log_weights; }
 
     /// One tile of sweep s. z (H, M, D) of block s - 1, unused in sweep 0; partial takes the
     /// encoding of block s, unused in the last sweep. v_max (H), if not null, is raised to the
@@ -94,7 +97,10 @@ private:
     void encode(int64_t i, int64_t tile, int thread, kernels::flare::Partial<T> partial, T* v_max);
     void encode(const BlockWeights<T>& block, int64_t tile, Scratch& scratch,
                 kernels::Tile<const T> k, kernels::Tile<const T> v,
-                kernels::flare::Partial<T> partial);
+                kernels::flare::Partial<T> partial, T* v_max);
+    void encode_weighted(const BlockWeights<T>& block, int64_t tile, Scratch& scratch,
+                         kernels::Tile<const T> k, kernels::Tile<const T> v,
+                         kernels::flare::Partial<T> partial, T* v_max);
 
     Scratch& scratch(int thread) { return scratch_[static_cast<size_t>(thread)]; }
 
@@ -103,6 +109,7 @@ private:
     kernels::Queue queue_;
     PointPorts<T>& ports_;
     OfSequence sequence_;
+    const T* log_weights_ = nullptr;
     Streams<T> streams_;
     std::vector<Scratch> scratch_;  // (n_thread)
 };
