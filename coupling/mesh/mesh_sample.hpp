@@ -33,7 +33,7 @@ struct MeshSample {
     const char* word() const;
 };
 
-/// Returns the points of a mesh and, behind them, the points of `probes`, to evaluate them together.
+/// Returns the points of a mesh and, behind them, the points of `probes`, to evaluate all of them.
 /// Probes have weight 0, so that they do not influence others. The result has no mesh of its own.
 MeshSample join_samples(const MeshSample& mesh, const MeshSample& probes);
 

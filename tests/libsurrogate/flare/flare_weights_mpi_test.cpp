@@ -219,11 +219,13 @@ INSTANTIATE_TEST_SUITE_P(Files, FlareWeights,
 /// A plan of the bare network tiny on points of this rank, whose row i has id i.
 struct WeightedPlan {
     WeightedPlan(const Context& context, const Model& model, const std::vector<int64_t>& rows,
-                 const double* weight)
-        : ids(rows), domain(context, points(weight)), plan(model, domain) {}
+                 const double* weight, const int64_t* cloud = nullptr)
+        : ids(rows),
+          domain(context, points(weight, cloud)),
+          plan(model, domain, {{"reproducible", "true"}}) {}
 
-    surrogate_points points(const double* weight) {
-        return {matrix(&nothing, std::ssize(ids), 0), ids.data(), nullptr, weight};
+    surrogate_points points(const double* weight, const int64_t* cloud = nullptr) {
+        return {matrix(&nothing, std::ssize(ids), 0), ids.data(), cloud, weight};
     }
     std::vector<double> run(const Model& model) {
         const auto n = std::ssize(ids);
@@ -255,6 +257,32 @@ TEST(FlareWeightedPlan, FollowsWeightsThatChange) {
     const auto after = moved.run(model);
     EXPECT_EQ(after, other.run(model));
     EXPECT_NE(after, before);
+}
+
+TEST(FlareWeightedPlan, KeepsTheWeightsOfCloudsApart) {
+    const Context context = mpi_context(world), self;
+    const Model model = weighted_model(context, "tiny"), alone = weighted_model(self, "tiny");
+    const auto rows = own_rows("scattered", 90, world);
+    // Cloud 0 has equal weights, cloud 1 small ones, cloud 2 zeros among others.
+    const auto weight = [](int64_t row) {
+        return row % 3 == 0 ? 7 : row % 3 == 1 ? 1e-6 * uneven(row) : with_zeros(row / 3);
+    };
+    std::vector<int64_t> clouds;
+    for (const int64_t row : rows) clouds.push_back(row % 3);
+    const auto weights = weights_of(rows, weight);
+    WeightedPlan all(context, model, rows, weights.data(), clouds.data());
+    const auto found = all.run(model);
+    const size_t n_out = rows.empty() ? 0 : found.size() / rows.size();
+    for (int64_t cloud = 0; cloud < 3; ++cloud) {
+        std::vector<int64_t> members;
+        for (int64_t row = cloud; row < 90; row += 3) members.push_back(row);
+        const auto own = weights_of(members, weight);
+        WeightedPlan one(self, alone, members, own.data());
+        const auto want = one.run(alone);
+        for (size_t i = 0; i < rows.size(); ++i)
+            for (size_t c = 0; c < n_out && rows[i] % 3 == cloud; ++c)
+                EXPECT_EQ(found[i * n_out + c], want[static_cast<size_t>(rows[i] / 3) * n_out + c]);
+    }
 }
 
 TEST(FlareWeightedPlan, RejectsWhatItCannotUse) {
