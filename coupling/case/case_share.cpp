@@ -19,21 +19,24 @@ Share share_of_points(const Job& job, const Context& context, const std::string&
     surrogate::check(
         surrogate_partition(partition.c_str(), n_point, job.rank(), job.size(), rows.data(), &n));
     const int64_t n_axis = tensors.positions.n_channel;
-    std::vector<double> x;
+    std::vector<double> x, weights;
     std::vector<int64_t> ids, clouds;
     for (const int64_t row : rows) {
         ids.push_back(tensors.ids ? tensors.ids[row] : row);
         if (tensors.clouds) clouds.push_back(tensors.clouds[row]);
+        if (tensors.weights) weights.push_back(tensors.weights[row]);
         for (int64_t axis = 0; axis < n_axis; ++axis)
             x.push_back(static_cast<double>(tensors.positions.data[row * n_axis + axis]));
     }
     x.reserve(1);  // so that a rank without points also reports coordinates
     ids.reserve(1);
     if (tensors.clouds) clouds.reserve(1);
+    if (tensors.weights) weights.reserve(1);
     surrogate_points points{};
     points.x = matrix(x.data(), n, n_axis);
     points.global_id = ids.data();
     points.cloud = clouds.data();
+    points.weight = weights.data();
     Domain domain(context, points);
     if (tensors.has_edges && job.is_root()) domain.set_edges(tensors.sources, tensors.targets);
     if (tensors.has_edges && !job.is_root()) domain.set_edges({}, {});

@@ -98,23 +98,25 @@ void take_input(Finder& finder, const surrogate_port_info& port, bool is_optiona
     tensors.positions = std::move(tensor);
 }
 
-/// Reads one integer for each point; null if the case does not have the tensor. `what` names the
-/// integers in messages.
-const int64_t* find_numbers(Finder& finder, const char* name, const std::string& what) {
+/// Reads one number for each point; null if the case does not have the tensor. `what` names the
+/// numbers in messages.
+template <class T>
+const T* find_numbers(Finder& finder, const char* name, const std::string& what) {
     const std::string path = std::string("input/") + name;
     const surrogate_tensor* const numbers = finder.find(path);
     if (!numbers) return nullptr;
     const surrogate_port_info port{name, 1, 0, SURROGATE_ON_INPUT, SURROGATE_INTEGER};
-    if (!finder.shape(*numbers, port, {SURROGATE_INT64}).is_shared)
+    const int32_t type = std::is_same_v<T, double> ? SURROGATE_FLOAT64 : SURROGATE_INT64;
+    if (!finder.shape(*numbers, port, {type}).is_shared)
         throw Failure(Exit::bad_usage, "tensor check/" + path + " has an axis of samples; " + what +
                                            " belong to the points: (points)");
-    return static_cast<const int64_t*>(numbers->data);
+    return static_cast<const T*>(numbers->data);
 }
 
 /// Reads the clouds of the points: batch indices of PyTorch, which its networks require in
 /// ascending order.
 void take_clouds(Finder& finder, CaseTensors& tensors) {
-    tensors.clouds = find_numbers(finder, "batch", "clouds");
+    tensors.clouds = find_numbers<int64_t>(finder, "batch", "clouds");
     if (!tensors.clouds) return;
     for (int64_t i = 1; i < finder.counts.n_point[0]; ++i) {
         if (tensors.clouds[i] >= tensors.clouds[i - 1]) continue;
@@ -215,7 +217,8 @@ CaseTensors find_tensors(const Model& model, const CheckCase& check_case, const 
     }
     if (model.input_domain().kind == SURROGATE_POINTS) {
         // The id of a point is its row if the case has no ids.
-        tensors.ids = find_numbers(finder, "gid", "ids");
+        tensors.ids = find_numbers<int64_t>(finder, "gid", "ids");
+        tensors.weights = find_numbers<double>(finder, "weight", "weights");
         take_clouds(finder, tensors);
         take_edges(finder, tensors);
     }

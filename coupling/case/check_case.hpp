@@ -45,14 +45,16 @@ struct CaseTensor {
 ///   clouds  (n_sample, n_channel); each sample is one cloud
 ///   nodes   (n_sample, n_node, n_channel), or (n_node, n_channel)
 /// In addition to tensors of ports, check/input/gid (n_point) has the points' global ids,
-/// check/input/batch (n_point) their clouds, which must not decrease from row to row, and
-/// check/input/edges (2, n_edge) rows of the case, sources and targets.
+/// check/input/batch (n_point) their clouds, which must not decrease from row to row,
+/// check/input/weight (n_point) their weights in double, and check/input/edges (2, n_edge) rows of
+/// the case, sources and targets.
 struct CaseTensors {
     int64_t n_sample = 0;
     int64_t n_point[2] = {0, 0};       ///< of the input and the output domain
     CaseTensor<float> positions = {};  ///< of the domain; data null: points have none
     const int64_t* ids = nullptr;      ///< null: points are identified by their row
     const int64_t* clouds = nullptr;   ///< null: all points belong to one
+    const double* weights = nullptr;   ///< null: the points have none
     bool has_edges = false;
     std::vector<int64_t> sources = {}, targets = {};  ///< global ids of the edges' ends
     std::vector<CaseTensor<float>> inputs = {};

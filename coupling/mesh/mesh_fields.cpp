@@ -207,6 +207,20 @@ FieldSource find_source(const FieldRequest& request, const MeshArrays& arrays, i
     return {field, found->array, component};
 }
 
+/// Returns the array of the weights.
+FieldSource find_weights(const FieldRequest& request, const MeshArrays& arrays, int location) {
+    const std::string text = "--weights " + request.weights + ": '" + request.mesh + "' ";
+    const auto found = find(arrays.at(location), request.weights);
+    if (!found)
+        fail(text + "has no " + word_of(location) + " array '" + request.weights + "'; it has " +
+             list_of(arrays.at(location)) + near_miss(request.weights, arrays.at(location)));
+    const int n_component = found->array.n_components, component = std::max(0, found->component);
+    if (component >= n_component || (found->component < 0 && n_component != 1))
+        fail(text + "has " + std::to_string(n_component) + " components in '" + found->array.name +
+             "', counted from 0; choose one with --weights " + found->array.name + ":0");
+    return {{}, found->array, component};
+}
+
 void pack(const ArrayInfo& array, char place, std::ostream& out) {
     out << place << '\x1f' << array.name << '\x1f' << array.type << '\x1f' << array.n_components
         << '\x1f' << array.unit << '\x1e';
@@ -318,6 +332,8 @@ FieldPlan plan_fields(const FieldRequest& request, const MeshArrays& arrays,
             plan.numbers.back().source = find_source(request, arrays, plan.location, info);
     }
     if (!request.clouds.empty()) plan.clouds = find_clouds(request, arrays, plan.location);
+    if (!request.weights.empty())
+        plan.weights.push_back(find_weights(request, arrays, plan.location));
     if (read.empty()) plan.is_float = arrays.has_float_coordinates;
     for (const auto& info : outputs) plan.outputs.emplace_back(info, array_name(request, info));
     return plan;

@@ -48,10 +48,11 @@ struct FieldPlan {
     std::vector<FieldNumber> numbers;
     /// Source of the cloud of each point, without a field; none: all points are one cloud.
     std::optional<FieldSource> clouds;
+    std::vector<FieldSource> weights;  ///< of the points; at most one, without a field
     std::vector<std::pair<surrogate_field_info, std::string>> outputs;  ///< fields and array names
     bool is_float = false;  ///< type of the outputs: float if every input is float
 
-    /// Returns all arrays that are read.
+    /// Returns all arrays that are read, except the weights.
     std::vector<FieldSource> sources() const;
 };
 
@@ -61,8 +62,9 @@ struct FieldRequest {
     std::vector<std::pair<std::string, std::string>> maps;
     std::string at;  ///< points, cells or ""
     bool ignore_units = false;
-    std::vector<std::pair<std::string, double>> numbers;  ///< input -> its number in all clouds
-    std::string clouds;                                   ///< array, as in maps; "": one cloud
+    std::string weights = {};  ///< array with the weights of the points, as in maps; "": none
+    std::vector<std::pair<std::string, double>> numbers = {};  ///< input -> number in all clouds
+    std::string clouds = {};                                   ///< array, as in maps; "": one cloud
 };
 
 /// Throws Failure (bad_usage) with the model's fields if a map is for an unknown field. Local; the

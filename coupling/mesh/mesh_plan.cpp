@@ -7,9 +7,9 @@ namespace surrogate::tool {
 
 /// Returns the largest change over all ranks, so that the result is the same on all ranks.
 MeshPlan::Change MeshPlan::change_to(const MeshSample& sample) const {
-    Change mine = Change::none;
-    if (sample.x != x_ || sample.clouds != clouds_ || sample.n_cloud() != n_cloud_)
-        mine = Change::moved;
+    const bool is_same = sample.x == x_ && sample.weights == weights_ && sample.clouds == clouds_ &&
+                         sample.n_cloud() == n_cloud_;
+    Change mine = is_same ? Change::none : Change::moved;
     if (!plan_ || sample.plan.is_float != is_float_ || sample.n_axis != n_axis_ ||
         sample.placement->has_ids() != has_ids_)
         mine = Change::other;
@@ -17,9 +17,15 @@ MeshPlan::Change MeshPlan::change_to(const MeshSample& sample) const {
     return largest == Change::moved && !sample.placement->can_move() ? Change::other : largest;
 }
 
+/// Null without weights, and on a rank without points.
+const double* MeshPlan::weights() const {
+    return weights_.empty() ? nullptr : weights_.data();
+}
+
 void MeshPlan::prepare(const MeshSample& sample, Change change) {
     if (change == Change::none) return;
     x_ = sample.x;
+    weights_ = sample.weights;
     n_axis_ = sample.n_axis;
     clouds_ = sample.clouds;
     n_cloud_ = sample.n_cloud();
@@ -27,7 +33,8 @@ void MeshPlan::prepare(const MeshSample& sample, Change change) {
     has_ids_ = sample.placement->has_ids();
     if (change == Change::moved) {
         job_.agree([&] {
-            sample.placement->move(*domain_, sample.x, sample.n_axis, sample.domain_clouds());
+            sample.placement->move(*domain_, sample.x, sample.n_axis, weights(),
+                                   sample.domain_clouds());
         });
         ++n_followed_;
         return;
@@ -35,7 +42,7 @@ void MeshPlan::prepare(const MeshSample& sample, Change change) {
     plan_.reset();
     domain_.reset();
     job_.agree([&] {
-        domain_.emplace(sample.placement->make_domain(context_, sample.x, sample.n_axis,
+        domain_.emplace(sample.placement->make_domain(context_, sample.x, sample.n_axis, weights(),
                                                       sample.domain_clouds()));
     });
     job_.agree([&] { plan_.emplace(model_, *domain_, options_); });

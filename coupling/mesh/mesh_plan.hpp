@@ -46,6 +46,7 @@ private:
     enum class Change { none, moved, other };
 
     Change change_to(const MeshSample& sample) const;
+    const double* weights() const;
     void prepare(const MeshSample& sample, Change change);
     template <class T>
     void bind(const MeshSample& sample, Arrays<T>& arrays);
@@ -63,7 +64,7 @@ private:
     Arrays<double> doubles_;
     std::vector<std::vector<double>> numbers_, of_clouds_;  ///< [inputs or outputs][n_cloud]
     // Data of the last sample.
-    std::vector<double> x_;
+    std::vector<double> x_, weights_;
     std::vector<int64_t> clouds_;
     int64_t n_cloud_ = 1;
     int64_t n_axis_ = 0, n_made_ = 0, n_followed_ = 0;

@@ -67,7 +67,9 @@ vtk::SphereFile read_sphere(const FieldRequest& request, const Model& model) {
 void check_piece(const MeshFile& mesh, const FieldPlan& plan) {
     if (mesh.n_rows(plan.location) == 0) return;
     const auto arrays = mesh.arrays(plan.location);
-    for (const FieldSource& source : plan.sources())
+    std::vector<FieldSource> sources = plan.sources();
+    sources.insert(sources.end(), plan.weights.begin(), plan.weights.end());
+    for (const FieldSource& source : sources)
         if (std::none_of(arrays.begin(), arrays.end(), [&](const auto& array) {
                 return array.name == source.array.name &&
                        array.n_components == source.array.n_components;
@@ -196,6 +198,7 @@ void take_values(MeshSample& sample) {
         take_coordinates(sample);
     for (const FieldSource& source : plan.inputs)
         sample.fields.push_back(values_of(sample, source));
+    for (const FieldSource& source : plan.weights) sample.weights = values_of(sample, source);
 }
 
 void take_numbers(const Job& job, MeshSample& sample) {
@@ -209,6 +212,24 @@ void take_numbers(const Job& job, MeshSample& sample) {
 
 const char* MeshSample::word() const {
     return plan.location == SURROGATE_POINT ? "points" : "cell centers";
+}
+
+MeshSample join_samples(const MeshSample& mesh, const MeshSample& probes) {
+    const auto joined = [](std::vector<double> first, const std::vector<double>& second) {
+        first.insert(first.end(), second.begin(), second.end());
+        return first;
+    };
+    MeshSample both;
+    both.plan = mesh.plan;
+    both.plan.is_float = mesh.plan.is_float && probes.plan.is_float;
+    both.placement = place_both(*mesh.placement, *probes.placement);
+    both.n_axis = mesh.n_axis;
+    both.x = joined(mesh.x, probes.x);
+    for (size_t i = 0; i < mesh.fields.size(); ++i)
+        both.fields.push_back(joined(mesh.fields[i], probes.fields[i]));
+    both.numbers = mesh.numbers;
+    both.weights = joined(mesh.weights, std::vector<double>(static_cast<size_t>(probes.n())));
+    return both;
 }
 
 MeshSample read_mesh_sample(const Job& job, const FieldRequest& request, const Model& model,

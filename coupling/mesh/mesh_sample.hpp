@@ -26,6 +26,7 @@ struct MeshSample {
     int64_t n_axis = 3;
     std::vector<double> x;                    ///< [n][n_axis]
     std::vector<std::vector<double>> fields;  ///< as plan.inputs, each [n]
+    std::vector<double> weights;              ///< [n], if plan.weights has an array
     /// Values of the array of clouds, ascending, the same on all ranks; empty without such an
     /// array.
     std::vector<int64_t> cloud_values;
@@ -39,6 +40,11 @@ struct MeshSample {
     /// Returns "points" or "cell centers".
     const char* word() const;
 };
+
+/// Returns the points of a mesh and, behind them, the points of `probes`, to evaluate all of them.
+/// Probes have weight 0, so that they do not influence others. All points are in one cloud. The
+/// result has no mesh of its own.
+MeshSample join_samples(const MeshSample& mesh, const MeshSample& probes);
 
 /// Reads the sample. Calls `stage` at the beginning of each stage with a text such as "reading the
 /// mesh". Collective; errors are Failure, on all ranks with the same text: errors of plan_fields(),

@@ -65,7 +65,7 @@ public:
                 chosen_.push_back(row_at(first_row_ + i, is_westward_ ? n_lon() - 1 - j : j));
     }
 
-    Domain make_domain(const Context& context, const std::vector<double>&, int64_t,
+    Domain make_domain(const Context& context, const std::vector<double>&, int64_t, const double*,
                        const int64_t*) const override {
         std::vector<double> longitude = file_.longitude;
         if (is_westward_) std::reverse(longitude.begin(), longitude.end());

@@ -27,25 +27,41 @@ RowKeys read_keys(const Job& job, const vtk::MeshFile& mesh, const FieldPlan& pl
     return keys;
 }
 
-class Points final : public Placement {
+/// Scattered points with ids, or without: ids_ is empty.
+class Scattered : public Placement {
 public:
-    Points(const Job& job, const RowKeys& keys, int64_t n)
-        : rows_(job, keys, n), has_ids_(keys.has_ids) {
+    Domain make_domain(const Context& context, const std::vector<double>& x, int64_t n_axis,
+                       const double* weights, const int64_t* clouds) const override {
+        return Domain(context, points(x, n_axis, weights, clouds));
+    }
+    bool can_move() const override { return true; }
+    bool has_ids() const override { return has_ids_; }
+    void move(Domain& domain, const std::vector<double>& x, int64_t n_axis, const double* weights,
+              const int64_t* clouds) const override {
+        domain.update_points(points(x, n_axis, weights, clouds));
+    }
+
+protected:
+    bool has_ids_ = false;
+    std::vector<int64_t> ids_;  ///< [n] or empty
+
+private:
+    surrogate_points points(const std::vector<double>& x, int64_t n_axis, const double* weights,
+                            const int64_t* clouds) const {
+        const auto n = static_cast<int64_t>(chosen_.size());
+        return {matrix(x.data(), n, n_axis), has_ids_ ? ids_.data() : nullptr, clouds, weights};
+    }
+};
+
+class Points final : public Scattered {
+public:
+    Points(const Job& job, const RowKeys& keys, int64_t n) : rows_(job, keys, n) {
+        has_ids_ = keys.has_ids;
         chosen_ = rows_.chosen();
         for (const int64_t row : chosen_) {
             if (has_ids_) ids_.push_back(keys.ids[static_cast<size_t>(row)]);
         }
         ids_.reserve(1);  // a rank without points still reports that points have ids
-    }
-    Domain make_domain(const Context& context, const std::vector<double>& x, int64_t n_axis,
-                       const int64_t* clouds) const override {
-        return Domain(context, points(x, n_axis, clouds));
-    }
-    bool can_move() const override { return true; }
-    bool has_ids() const override { return has_ids_; }
-    void move(Domain& domain, const std::vector<double>& x, int64_t n_axis,
-              const int64_t* clouds) const override {
-        domain.update_points(points(x, n_axis, clouds));
     }
     std::vector<double> spread(const Job& job,
                                const std::vector<double>& of_chosen) const override {
@@ -54,21 +70,29 @@ public:
     int64_t n_split() const override { return rows_.n_split(); }
 
 private:
-    surrogate_points points(const std::vector<double>& x, int64_t n_axis,
-                            const int64_t* clouds) const {
-        const auto n = static_cast<int64_t>(chosen_.size());
-        return {matrix(x.data(), n, n_axis), has_ids_ ? ids_.data() : nullptr, clouds, nullptr};
-    }
-
     SharedRows rows_;
-    bool has_ids_;
-    std::vector<int64_t> ids_;  ///< [n] or empty
+};
+
+class Both final : public Scattered {
+public:
+    Both(const Placement& first, const Placement& second) {
+        for (const Placement* one : {&first, &second})
+            chosen_.insert(chosen_.end(), one->chosen().begin(), one->chosen().end());
+    }
+    std::vector<double> spread(const Job&, const std::vector<double>&) const override {
+        throw Failure(Exit::bad_usage, "results of two meshes are spread by their own placements");
+    }
 };
 
 }  // namespace
 
-void Placement::move(Domain&, const std::vector<double>&, int64_t, const int64_t*) const {
+void Placement::move(Domain&, const std::vector<double>&, int64_t, const double*,
+                     const int64_t*) const {
     throw Failure(Exit::bad_usage, "the domain of a grid does not move");
+}
+
+std::unique_ptr<Placement> place_both(const Placement& first, const Placement& second) {
+    return std::make_unique<Both>(first, second);
 }
 
 std::unique_ptr<Placement> place_points(const Job& job, const vtk::MeshFile& mesh,

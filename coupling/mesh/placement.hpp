@@ -22,20 +22,21 @@ public:
     /// Returns the local rows that are evaluated here, in the order of the domain's points.
     const std::vector<int64_t>& chosen() const { return chosen_; }
 
-    /// Creates a domain of the chosen rows at x [chosen().size()][n_axis], in clouds unless these
-    /// are NULL; a grid uses its own positions. Collective.
+    /// Creates a domain of the chosen rows at x [chosen().size()][n_axis], with weights and clouds
+    /// [chosen().size()], or none where these are null; a grid uses its own positions and neither.
+    /// Collective.
     virtual Domain make_domain(const Context& context, const std::vector<double>& x, int64_t n_axis,
-                               const int64_t* clouds) const = 0;
+                               const double* weights, const int64_t* clouds) const = 0;
 
     /// Returns true if move() can update a domain from rows of another mesh to these rows, which
     /// holds for scattered points.
     virtual bool can_move() const { return false; }
     /// Returns true if the points of the domain have ids.
     virtual bool has_ids() const { return false; }
-    /// Updates a domain with the same has_ids() to the chosen rows. Collective; x and clouds as in
-    /// make_domain().
+    /// Updates a domain with the same has_ids() to the chosen rows. Collective; arguments as
+    /// in make_domain().
     virtual void move(Domain& domain, const std::vector<double>& x, int64_t n_axis,
-                      const int64_t* clouds) const;
+                      const double* weights, const int64_t* clouds) const;
 
     /// Sends of_chosen [chosen().size()] to all rows of the part; NaN in hidden rows. Collective.
     virtual std::vector<double> spread(const Job& job,
@@ -53,6 +54,10 @@ protected:
 /// once (see SharedRows). Collective.
 std::unique_ptr<Placement> place_points(const Job& job, const vtk::MeshFile& mesh,
                                         const FieldPlan& plan);
+
+/// Selects what two placements select, the first one's rows first, to evaluate them together. Its
+/// points have no ids. Local; the number of rows is all that it takes from them.
+std::unique_ptr<Placement> place_both(const Placement& first, const Placement& second);
 
 /// Selects the nodes of the grid of `model`: this rank's rows of the structured file, whose parts
 /// are slabs along `file.lat_axis`. Collective. Throws Failure for points that do not match their

@@ -38,6 +38,10 @@ FlareShape shape_of(const json& network) {
     s.is_silu = value_of<std::string>(network, "act", "gelu") == "silu";
     s.attn_scale = value_of(network, "attn_scale", 1.0);
     s.shared_latents = value_of(network, "shared_latents", false);
+    if (value_of(network, "point_weights", false))
+        fail(
+            "spectrum: the network weights the points (point_weights), which the spectrum is not "
+            "built for");
     if (value_of<int64_t>(network, "num_latent_blocks", 0) > 0)
         fail(
             "spectrum: with latent blocks (num_latent_blocks) mixing is not linear: it has no "

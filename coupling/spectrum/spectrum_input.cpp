@@ -63,7 +63,7 @@ SpectrumInput from_mesh(const Job& job, const Context& context, const Model& mod
         throw Failure(
             Exit::bad_usage,
             "spectrum: the card names no fields, so its inputs cannot be read from a mesh");
-    FieldRequest request{arguments.mesh, {}, arguments.at, arguments.ignore_units, {}, ""};
+    FieldRequest request{arguments.mesh, {}, arguments.at, arguments.ignore_units};
     for (const std::string& text : arguments.maps) request.maps.push_back(parse_map(text));
     for (const std::string& text : arguments.numbers) request.numbers.push_back(parse_number(text));
     const OutputPlaces places = output_places(model);
@@ -72,7 +72,8 @@ SpectrumInput from_mesh(const Job& job, const Context& context, const Model& mod
     const MeshSample sample = read_mesh_sample(job, request, model, places, [](const auto&) {});
     std::optional<Domain> domain;
     job.agree([&] {
-        domain.emplace(sample.placement->make_domain(context, sample.x, sample.n_axis, nullptr));
+        domain.emplace(
+            sample.placement->make_domain(context, sample.x, sample.n_axis, nullptr, nullptr));
     });
     SpectrumInput input{std::move(*domain), {}, job.sum(sample.n())};
     input.samples.push_back(normalised(model, sample));

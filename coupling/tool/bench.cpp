@@ -76,7 +76,7 @@ Domains make_domains(const Job& job, const Context& context, const Model& model,
         const int64_t n_more = n_point % size, n = n_point / size + (rank < n_more ? 1 : 0);
         const int64_t first = n_point / size * rank + std::min(rank, n_more);
         std::optional<TrialPoints> points;
-        with_memory(job, n_point, [&] { points.emplace(n, first); });
+        with_memory(job, n_point, [&] { points.emplace(model, n, first); });
         return {points->domain(context), std::nullopt, n, n};
     }
     const surrogate_domain_info in = model.input_domain(), out = model.output_domain();

@@ -176,8 +176,14 @@ void add_predict(CLI::App& app, Arguments& arguments) {
         ->type_name("ARRAY");
     verb->add_option(
             "--at", predict.at,
-            "Location of the evaluation (default: location of the arrays; points if at both)")
-        ->type_name("points|cells");
+            "Location of the evaluation (default: location of the arrays; points if at both), or a "
+            "second mesh: predictions at its points, which do not influence others (models with "
+            "weights of points)")
+        ->type_name("points|cells|FILE");
+    verb->add_option("--weights", predict.weights,
+                     "The array with the weights of the points, areas or volumes, for models that "
+                     "use them")
+        ->type_name("ARRAY");
     verb->add_option("--compress", predict.compress,
                      "Compression of the arrays written (default: zlib; meshio reads none and "
                      "zlib, lz4 is faster)")

@@ -13,6 +13,7 @@
 #include "coupling/job/output_files.hpp"
 #include "coupling/job/report_values.hpp"
 #include "coupling/job/text.hpp"
+#include "coupling/job/weighted_model.hpp"
 #include "coupling/tool/evaluate_classes.hpp"
 #include "coupling/tool/evaluate_figures.hpp"
 #include "coupling/tool/evaluate_particles.hpp"
@@ -248,6 +249,7 @@ void evaluate(const Job& job, const EvaluateArguments& arguments) {
         data.emplace(config);
         channels = channels_of(model, *data);
         check_ports(model, channels, *data);
+        if (uses_point_weights(model)) data->require_weights();
         if (channels.is_pooled() && !(arguments.plot.empty() && arguments.worst.empty()))
             fail("--plot and --worst show fields, and the model predicts numbers per sample");
         if (!arguments.plot.empty()) require_figure(*data);

@@ -36,7 +36,7 @@ bool can_all_plan(const Job& job, const std::string& file, int64_t n_point, bool
 
 /// Returns the bytes of a plan on n points of this rank.
 double bytes_of_points(const Job& job, const Context& context, const Model& model, int64_t n) {
-    const Domain domain = trial_points(context, n, job.rank() * n);
+    const Domain domain = trial_points(context, model, n, job.rank() * n);
     return static_cast<double>(Plan(model, domain).counter("workspace_bytes"));
 }
 

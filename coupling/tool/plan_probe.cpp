@@ -15,6 +15,7 @@
 #include <thread>
 #include <vector>
 
+#include "coupling/job/weighted_model.hpp"
 #include "coupling/tool/memory_budget.hpp"
 
 namespace surrogate::tool {
@@ -46,7 +47,7 @@ void plan(const std::string& file, int64_t n_point) {
     const Context context{Options()};
     const Model model(context, file);
     const std::optional<Domain> points =
-        n_point > 0 ? std::optional(trial_points(context, n_point, 0)) : std::nullopt;
+        n_point > 0 ? std::optional(trial_points(context, model, n_point, 0)) : std::nullopt;
     const MemoryBudget budget(trial_bytes);
     if (points)
         Plan(model, *points);
@@ -89,10 +90,13 @@ double seconds_of(std::thread& thread) {
 
 }  // namespace
 
-TrialPoints::TrialPoints(int64_t n, int64_t first)
-    : x(n_trial_axes * static_cast<size_t>(n)), ids(static_cast<size_t>(n)) {
+TrialPoints::TrialPoints(const Model& model, int64_t n, int64_t first)
+    : x(n_trial_axes * static_cast<size_t>(n)),
+      ids(static_cast<size_t>(n)),
+      weights(uses_point_weights(model) ? static_cast<size_t>(n) : 0) {
     for (size_t i = 0; i < ids.size(); ++i) {
         ids[i] = first + static_cast<int64_t>(i);
+        if (!weights.empty()) weights[i] = ids[i] % 2 == 0 ? 1 : 0.5;  // equal ones cost nothing
         const auto place = static_cast<double>(ids[i]);
         for (size_t axis = 0; axis < n_trial_axes; ++axis)
             x[n_trial_axes * i + axis] =
@@ -101,11 +105,12 @@ TrialPoints::TrialPoints(int64_t n, int64_t first)
 }
 
 Domain TrialPoints::domain(const Context& context) {
-    return Domain(context, matrix(x.data(), std::ssize(ids), n_trial_axes), ids.data());
+    return Domain(context, surrogate_points{matrix(x.data(), std::ssize(ids), n_trial_axes),
+                                            ids.data(), nullptr, weights.data()});
 }
 
-Domain trial_points(const Context& context, int64_t n, int64_t first) {
-    return TrialPoints(n, first).domain(context);
+Domain trial_points(const Context& context, const Model& model, int64_t n, int64_t first) {
+    return TrialPoints(model, n, first).domain(context);
 }
 
 bool can_plan(const std::string& file, int64_t n_point) {

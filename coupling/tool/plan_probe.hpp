@@ -21,20 +21,21 @@ constexpr double trial_seconds = 0.4;  ///< of a core; independent of other load
 bool can_plan(const std::string& file, int64_t n_point);
 
 /// Points for any model of points, with the maximum number of dimensions: n points with the ids
-/// first .. first + n - 1.
+/// first .. first + n - 1, with weights for a model that uses them.
 struct TrialPoints {
     /// Local. Throws std::bad_alloc or std::length_error.
-    TrialPoints(int64_t n, int64_t first);
+    TrialPoints(const Model& model, int64_t n, int64_t first);
 
     /// Creates the domain of the points. Collective.
     Domain domain(const Context& context);
 
     std::vector<double> x;
     std::vector<int64_t> ids;
+    std::vector<double> weights;
 };
 
 /// Creates the domain of such points. Collective.
-Domain trial_points(const Context& context, int64_t n, int64_t first);
+Domain trial_points(const Context& context, const Model& model, int64_t n, int64_t first);
 
 /// Returns true if a thread is still running. The program must then end by std::_Exit.
 bool has_left_work();

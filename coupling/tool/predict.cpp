@@ -12,6 +12,10 @@ namespace surrogate::tool {
 
 namespace {
 
+bool is_location(const std::string& at) {
+    return at.empty() || at == "points" || at == "cells";
+}
+
 void say(const Job& job, const PredictArguments& arguments, const std::string& text) {
     if (job.is_root() && !arguments.quiet) print(text + "\n");
 }
@@ -70,6 +74,10 @@ void predict_mesh(Job& job, const PredictArguments& arguments) {
     const auto result = predictor.run(arguments.mesh, target, "", &progress);
     progress.finish();
     report(job, arguments, result.sample);
+    if (result.probes)
+        say(job, arguments,
+            arguments.at + ": " + std::to_string(job.sum(result.probes->n())) + " " +
+                result.probes->word() + " of weight 0, which do not influence others");
     if (predictor.has_class_array())
         say(job, arguments, "points of each class: " + predictor.counts_text(result.class_counts));
     if (!result.ranges.empty())
@@ -83,6 +91,14 @@ void predict_mesh(Job& job, const PredictArguments& arguments) {
 }
 
 }  // namespace
+
+bool has_probes(const PredictArguments& arguments) {
+    return !is_location(arguments.at);
+}
+
+const std::string& written_mesh(const PredictArguments& arguments) {
+    return has_probes(arguments) ? arguments.at : arguments.mesh;
+}
 
 void predict(Job& job, const PredictArguments& arguments) {
     if (is_series(arguments))

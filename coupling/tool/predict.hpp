@@ -19,8 +19,9 @@ struct PredictArguments {
         maps;  ///< --map field=array, repeatable; "array:2" is component 2
     std::vector<std::pair<std::string, double>>
         numbers;         ///< --set input=value, repeatable: numbers per cloud
-    std::string clouds;  ///< --clouds array: the cloud of each point; "": all points are one cloud
-    std::string at;      ///< --at points | cells; "": the location of the arrays
+    std::string clouds;  ///< --clouds array: the cloud of each point; "": all are one cloud
+    std::string at;      ///< --at points | cells, the location, or a mesh; "": where the arrays are
+    std::string weights;  ///< --weights: the array with the weights of the points; "": none
     std::vector<std::pair<std::string, std::string>>
         options;                    ///< for surrogate_options_set: threads, backend, ..
     std::string compress = "zlib";  ///< --compress none | zlib | lz4: of the arrays in the output
@@ -31,6 +32,12 @@ struct PredictArguments {
     bool strict = false;            ///< --strict: inputs outside the training ranges are an error
     bool quiet = false;             ///< --quiet: warnings and errors only
 };
+
+/// Returns true if --at is a mesh: predictions are for its points, which do not influence others.
+bool has_probes(const PredictArguments& arguments);
+
+/// Returns the mesh that is written: --at if it is a mesh, else --mesh.
+const std::string& written_mesh(const PredictArguments& arguments);
 
 /// Evaluates a model at the points or cell centers of a mesh file, or of each mesh of a series
 /// (see predict_series.hpp), and writes the mesh with the predicted arrays; a classifier gives the

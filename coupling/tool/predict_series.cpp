@@ -29,6 +29,7 @@ std::string fingerprint_of(const Model& model, const PredictArguments& arguments
     if (arguments.logits) fingerprint["logits"] = true;
     if (!arguments.clouds.empty()) fingerprint["clouds"] = arguments.clouds;
     if (!arguments.numbers.empty()) fingerprint["numbers"] = arguments.numbers;
+    if (!arguments.weights.empty()) fingerprint["weights"] = arguments.weights;
     return fingerprint.dump(2, ' ', true) + "\n";
 }
 
@@ -97,6 +98,9 @@ bool is_series(const PredictArguments& arguments) {
 
 void predict_series(Job& job, const PredictArguments& arguments) {
     const Options options = checked_options(arguments);
+    if (has_probes(arguments))
+        throw Failure(Exit::bad_usage, "--at is the mesh '" + arguments.at +
+                                           "', expected points or cells for a series (.pvd)");
     const std::vector<SeriesStep> steps = read_series(job, arguments);
     Progress progress(static_cast<int>(steps.size()) + 1, arguments.quiet || !job.is_root());
     progress.stage("reading the model");

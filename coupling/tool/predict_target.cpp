@@ -24,11 +24,12 @@ namespace fs = std::filesystem;
 
 /// Checks that the output has the kind of the input. It may be one file or have pieces.
 void check_kinds(const PredictArguments& arguments) {
-    const auto in = vtk::parse_mesh_name(arguments.mesh);
+    const std::string& mesh = written_mesh(arguments);
+    const auto in = vtk::parse_mesh_name(mesh);
     const auto out = vtk::parse_mesh_name(arguments.out);
     const std::string kind = vtk::extension_of(in.kind);
     if (in.kind != out.kind)
-        fail("'" + arguments.mesh + "' is written as ." + kind + " or .p" + kind + ", not as '" +
+        fail("'" + mesh + "' is written as ." + kind + " or .p" + kind + ", not as '" +
              arguments.out + "'");
 }
 
@@ -66,9 +67,15 @@ std::vector<EarlierPiece> earlier_pieces(const Target& target) {
 std::vector<InputFile> inputs_of(const PredictArguments& arguments) {
     std::vector<InputFile> inputs = {{"the mesh itself", arguments.mesh},
                                      {"the model", arguments.model}};
-    const std::string piece = "a piece of the mesh '" + arguments.mesh + "'";
-    for (const std::string& file : vtk::files_of_mesh(arguments.mesh))
-        if (file != arguments.mesh) inputs.push_back({piece, file});
+    const auto add_pieces = [&](const std::string& mesh) {
+        const std::string piece = "a piece of the mesh '" + mesh + "'";
+        for (const std::string& file : vtk::files_of_mesh(mesh))
+            if (file != mesh) inputs.push_back({piece, file});
+    };
+    add_pieces(arguments.mesh);
+    if (!has_probes(arguments)) return inputs;
+    inputs.push_back({"the mesh of --at", arguments.at});
+    add_pieces(arguments.at);
     return inputs;
 }
 
@@ -108,6 +115,15 @@ void inspect(const PredictArguments& arguments, Target& target) {
 }
 
 }  // namespace
+
+bool is_mesh_name(const std::string& name) {
+    try {
+        vtk::parse_mesh_name(name);
+        return true;
+    } catch (const std::exception&) {
+        return false;
+    }
+}
 
 void check_is_writable(const std::string& folder, const std::string& out) {
     std::string probe = folder + ".surrogate_XXXXXX";

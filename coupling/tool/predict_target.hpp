@@ -43,6 +43,9 @@ Target find_target(const Job& job, const PredictArguments& arguments);
 /// the program that has the lock.
 std::unique_ptr<file::FileLock> lock_output(const Job& job, const PredictArguments& arguments);
 
+/// Returns true if the name has the extension of a mesh.
+bool is_mesh_name(const std::string& name);
+
 /// Throws Failure (bad_usage) if no file can be created in `folder`, "" or ending with "/", for
 /// `out`. Creates a file and deletes it, because other queries are not reliable on all file
 /// systems. Local.

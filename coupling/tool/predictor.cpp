@@ -5,6 +5,7 @@
 
 #include "coupling/job/output.hpp"
 #include "coupling/job/text.hpp"
+#include "coupling/job/weighted_model.hpp"
 #include "coupling/tool/class_output.hpp"
 
 namespace surrogate::tool {
@@ -27,15 +28,17 @@ void check_ranges(const Job& job, bool is_strict, const MeshSample& sample,
 }
 
 FieldRequest request_of(const PredictArguments& arguments) {
-    return {arguments.mesh,         arguments.maps,    arguments.at,
-            arguments.ignore_units, arguments.numbers, arguments.clouds};
+    return {arguments.mesh,    arguments.maps,    arguments.at,    arguments.ignore_units,
+            arguments.weights, arguments.numbers, arguments.clouds};
 }
 
 }  // namespace
 
 Options checked_options(const PredictArguments& arguments) {
-    if (!arguments.at.empty() && arguments.at != "points" && arguments.at != "cells")
-        throw Failure(Exit::bad_usage, "--at is '" + arguments.at + "', expected points or cells");
+    if (has_probes(arguments) && !is_mesh_name(arguments.at))
+        throw Failure(Exit::bad_usage, "--at is '" + arguments.at +
+                                           "', expected points, cells or a mesh (.vtu, .vti, "
+                                           ".vtp, .vts or their parallel forms)");
     if (!vtk::compression_of(arguments.compress))
         throw Failure(Exit::bad_usage,
                       "--compress is '" + arguments.compress + "', expected none, zlib or lz4");
@@ -65,7 +68,44 @@ Predictor::Predictor(const Job& job, const PredictArguments& arguments, const Op
     check_maps(arguments.maps, model_->inputs(), places_.at_points);
     check_numbers(request_of(arguments), model_->inputs());
     check_class_output(places_, arguments.maps, arguments.logits);
+    check_weights();
     plan_.emplace(job, *context_, *model_, places_, options);
+}
+
+/// Rejects weights and probe points for a model that does not use weights, and a model that does
+/// without them.
+void Predictor::check_weights() const {
+    const bool is_weighted = uses_point_weights(*model_), has_weights = !arguments_.weights.empty();
+    const char* const needs = "; it needs a FLARE trained with network.point_weights = true";
+    if (has_probes(arguments_) && !is_weighted)
+        throw Failure(Exit::bad_usage,
+                      "--at is the mesh '" + arguments_.at +
+                          "', and the model has no weights of points, so that the points of a "
+                          "second mesh would influence the prediction" +
+                          needs);
+    if (has_probes(arguments_) && !arguments_.clouds.empty())
+        throw Failure(Exit::bad_usage,
+                      "--clouds is '" + arguments_.clouds + "', and --at is the mesh '" +
+                          arguments_.at +
+                          "', whose points are in the cloud of the first mesh; leave --clouds out");
+    if (has_weights && !is_weighted)
+        throw Failure(Exit::bad_usage, "--weights is '" + arguments_.weights +
+                                           "', and the model has no weights of points" + needs);
+    if (!has_weights && is_weighted)
+        throw Failure(Exit::bad_usage,
+                      "the model weights its points, and --weights is missing; name the array of "
+                      "the mesh with their areas or volumes");
+}
+
+/// Reads the second mesh. Numbers per cloud are those of the first.
+MeshSample Predictor::read_probes(FieldRequest request, const MeshSample& first,
+                                  const std::function<void(const std::string&)>& stage) const {
+    request.mesh = arguments_.at;
+    request.weights = "";
+    request.numbers.clear();
+    for (size_t i = 0; i < first.numbers.size(); ++i)
+        request.numbers.emplace_back(first.plan.numbers[i].field.name, first.numbers[i][0]);
+    return read_mesh_sample(job_, request, *model_, places_, stage);
 }
 
 Predictor::Result Predictor::run(const std::string& mesh, const Target& target,
@@ -73,24 +113,37 @@ Predictor::Result Predictor::run(const std::string& mesh, const Target& target,
     const auto stage = [&](const std::string& text) {
         if (progress != nullptr) progress->stage(text);
     };
+    const bool is_probing = has_probes(arguments_);
     FieldRequest request = request_of(arguments_);
     request.mesh = mesh;
-    Result result{read_mesh_sample(job_, request, *model_, places_, stage), {}, {}, {}};
-    const MeshSample& sample = result.sample;
+    if (is_probing) request.at = "";
+    Result result{read_mesh_sample(job_, request, *model_, places_, stage), {}, {}, {}, {}};
+    std::optional<MeshSample> both;
+    if (is_probing) {
+        result.probes.emplace(read_probes(request, result.sample, stage));
+        both.emplace(join_samples(result.sample, *result.probes));
+    }
+    const MeshSample& sample = both ? *both : result.sample;
+    const MeshSample& written = result.probes ? *result.probes : result.sample;
     result.ranges = count_ranges(job_, model_->inputs(), sample.x, sample.n_axis, sample.fields,
                                  sample.numbers, sample.clouds);
     if (progress != nullptr) progress->erase();
-    check_ranges(job_, arguments_.strict, sample, result.ranges, when);
+    check_ranges(job_, arguments_.strict, result.sample, result.ranges, when);
 
     Prediction evaluated = plan_->run(sample, stage);
+    for (std::vector<double>& values : evaluated.at_points)
+        values.erase(values.begin(), values.end() - written.n());
     if (has_class_array() && returns_probability(*model_)) make_logits(&evaluated.at_points[0]);
     result.of_clouds = std::move(evaluated.of_clouds);
-    std::vector<MeshArray> arrays = arrays_of(sample.plan, evaluated.at_points, &result);
-    for (MeshArray& array : arrays) array.values = sample.placement->spread(job_, array.values);
+    FieldPlan fields = written.plan;
+    fields.is_float = sample.plan.is_float;
+    std::vector<MeshArray> arrays = arrays_of(fields, evaluated.at_points, &result);
+    for (MeshArray& array : arrays) array.values = written.placement->spread(job_, array.values);
     stage("writing the mesh");
     if (!places_.at_points.empty())
-        write_mesh(job_, mesh, target, *result.sample.mesh, sample.plan.location, arrays,
-                   *vtk::compression_of(arguments_.compress));
+        write_mesh(job_, is_probing ? arguments_.at : mesh, target,
+                   result.probes ? *result.probes->mesh : *result.sample.mesh,
+                   written.plan.location, arrays, *vtk::compression_of(arguments_.compress));
     return result;
 }
 

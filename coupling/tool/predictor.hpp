@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <surrogate/surrogate.hpp>
@@ -32,6 +33,7 @@ public:
 
     struct Result {
         MeshSample sample;
+        std::optional<MeshSample> probes = {};  ///< of --at, if it is a mesh
         std::vector<RangeCount> ranges;
         std::vector<std::vector<double>> of_clouds;  ///< as places().of_all, by cloud
         std::vector<int64_t> class_counts;  ///< of a classifier: points on this rank, by class
@@ -58,6 +60,9 @@ public:
     void print_of_clouds(const Result& result, const std::string& when) const;
 
 private:
+    void check_weights() const;
+    MeshSample read_probes(FieldRequest request, const MeshSample& first,
+                           const std::function<void(const std::string&)>& stage) const;
     /// Returns the arrays of the mesh, at the points of the sample.
     std::vector<MeshArray> arrays_of(const FieldPlan& plan,
                                      const std::vector<std::vector<double>>& values,

@@ -15,6 +15,7 @@
 #include "coupling/job/output.hpp"
 #include "coupling/job/read_text.hpp"
 #include "coupling/job/text.hpp"
+#include "coupling/job/weighted_model.hpp"
 #include "coupling/training/dataset_trial.hpp"
 #include "coupling/training/fingerprint.hpp"
 #include "coupling/training/hash.hpp"
@@ -188,7 +189,9 @@ Sources open_sources(const Job& job, const Context& data_parallel, const TrainCo
         trial.emplace(initialized_model(data_parallel, trial_card(config, sources.channels).dump(),
                                         config.seed, config.model.output_scale));
     job.agree([&] {
-        check_ports(sources.start ? *sources.start : *trial, sources.channels, *sources.data);
+        const Model& model = sources.start ? *sources.start : *trial;
+        check_ports(model, sources.channels, *sources.data);
+        if (uses_point_weights(model)) sources.data->require_weights();
     });
     return sources;
 }

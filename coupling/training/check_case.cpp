@@ -5,6 +5,7 @@
 
 #include "coupling/job/model_bytes.hpp"
 #include "coupling/job/output_files.hpp"
+#include "coupling/job/weighted_model.hpp"
 #include "coupling/training/sample_domain.hpp"
 
 namespace surrogate::tool {
@@ -28,7 +29,8 @@ public:
           model_(model),
           file_(data.file(pair.file)),
           pair_(pair),
-          domain_(data, job.rank(), job.size()) {
+          is_weighted_(uses_point_weights(model)),
+          domain_(data, job.rank(), job.size(), is_weighted_) {
         extents_ = file_.extents(pair.input.sample);
         job.agree([&] { domain_.read(pair); });
     }
@@ -117,12 +119,24 @@ public:
         return {1, n_point(), n_channel};
     }
 
+    /// Adds the weights of the points, if the network uses them. Collective; the result is on rank
+    /// 0.
+    void add_weights(ModelBytes* bytes) const {
+        if (!is_weighted_) return;
+        std::vector<double> own;
+        job_.agree([&] { own = read_weights(file_, pair_.input, {}, domain_.range()); });
+        const std::vector<double> all = job_.gather(own);
+        bytes->add("check/input/weight", "F64", {n_point()}, all.data(),
+                   all.size() * sizeof(double));
+    }
+
 private:
     const Job& job_;
     const Model& model_;
     const dataset::ReadFile& file_;
     const Pair& pair_;
     std::vector<int64_t> extents_;
+    bool is_weighted_;
     SampleDomain domain_;
     std::optional<Domain> normalized_;  ///< of networks that read coordinates
 };
@@ -169,6 +183,7 @@ bool add_check_case(const Job& job, const Context& context, const TrainData& dat
     });
     sample.create_domain(context, rows);
     add_ports(sample, model, false, rows, "check/input/", &bytes);
+    sample.add_weights(&bytes);
     add_ports(sample, model, true, sample.run<float>(rows, {}), "check/output/", &bytes);
     if (sample.n_point() <= most_double_points)
         add_ports(sample, model, true,

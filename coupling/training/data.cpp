@@ -185,6 +185,15 @@ bool TrainData::has_weights() const {
                        [](const auto& file) { return file->form().has_weight; });
 }
 
+void TrainData::require_weights() const {
+    for (const auto& file : files_) {
+        if (file->form().has_weight) continue;
+        fail("data set '" + file->path() +
+             "' has no variable 'weight', expected weights of the points, because the network "
+             "uses them (point_weights); add areas or volumes");
+    }
+}
+
 bool TrainData::has_fixed_points() const {
     return std::none_of(files_.begin(), files_.end(), [](const auto& file) {
         return file->form().points == PointForm::rows ||

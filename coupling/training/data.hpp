@@ -57,6 +57,9 @@ public:
     /// Returns true if points have weights in losses: in a file, or areas on the sphere.
     bool has_weights() const;
 
+    /// Checks that all files have weights, for a network that uses them. Throws Failure.
+    void require_weights() const;
+
     /// Returns true if the points are the same in every sample of each file.
     bool has_fixed_points() const;
     /// Returns true if the points are the same in every sample of all files.

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "coupling/job/model_bytes.hpp"
+#include "coupling/job/weighted_model.hpp"
 #include "coupling/training/labels.hpp"
 #include "coupling/training/rollout.hpp"
 
@@ -59,10 +60,12 @@ TrainEngine::TrainEngine(const Job& job, const Context& data_parallel, const Tra
       channels_(channels),
       group_(group_of(job, config.n_group)),
       context_(job.make_group_context(group_.index)),
-      domain_(data, group_.rank, group_.size),
+      domain_(data, group_.rank, group_.size, uses_point_weights(card)),
       inputs_(channels.inputs),
       rolls_out_(config.rollout > 1),
-      moves_points_(config.data.n_drawn > 0 || config.data.augmentation.is_on()),
+      moves_points_(config.data.n_drawn > 0 || config.data.augmentation.is_on() ||
+                    !domain_.is_fixed() ||
+                    (uses_point_weights(card) && config.data.symmetries != Symmetry::none)),
       input_vectors_(vectors_of(channels.inputs)),
       target_vectors_(vectors_of(channels.fields())) {
     make_model(config, card);
@@ -151,15 +154,14 @@ void TrainEngine::bind(const Pair& pair) {
 
 void TrainEngine::load(const Pair* pair, const Change& change, int64_t n_own) {
     const bool is_moving = pair != nullptr && domain_.is_other(*pair, change);
-    const bool may_move = moves_points_ || !data_.has_one_place();
     job_.agree([&] {
         if (pair == nullptr) return;
         if (is_moving) domain_.read(*pair, change);
         read_fields(*pair, change, n_own);
         read_weights(*pair, change);
-        if (!may_move) bind(*pair);
+        if (!moves_points_) bind(*pair);
     });
-    if (may_move) settle(pair, change, is_moving);
+    if (moves_points_) settle(pair, change, is_moving);
     if (rolls_out_) roll_out(pair, change, n_own);
 }
 

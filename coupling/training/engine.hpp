@@ -84,7 +84,7 @@ private:
     std::vector<double> weights_;               ///< of the points, if the data have some
     bool has_new_weights_ = false;              ///< the trainer does not have them yet
     bool rolls_out_ = false;
-    bool moves_points_ = false;  ///< samples have other points in each epoch
+    bool moves_points_ = false;  ///< the domain may change between samples
     std::vector<VectorFields> input_vectors_, target_vectors_;  ///< that are transformed with them
     std::vector<std::vector<double>>
         own_;  ///< predictions that the next step starts from, by output

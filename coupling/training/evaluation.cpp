@@ -5,6 +5,8 @@
 #include <cmath>
 #include <limits>
 
+#include "coupling/job/weighted_model.hpp"
+
 namespace surrogate::tool {
 
 namespace {
@@ -31,7 +33,7 @@ ModelRuns::ModelRuns(const Job& job, const Context& context, const Model& model,
     : job_(job),
       data_(data),
       channels_(channels),
-      domain_(data, job.rank(), job.size()),
+      domain_(data, job.rank(), job.size(), uses_point_weights(model)),
       inputs_(channels.inputs) {
     const Pair& first = data.training().front();
     job_.agree([&] { domain_.read(first); });

@@ -19,9 +19,21 @@ SampleDomain::Key SampleDomain::key_of(const Pair& pair, const Change& change) c
                 n,
                 key,
                 change.transform ? change.transform->key : 0};
+    if (is_weighted_) {
+        const bool is_same =
+            data_.has_fixed_points() && !data_.file(pair.file).form().has_sample_weight;
+        return {
+            pair.file, is_same ? 0 : pair.input.sample,      is_same ? 0 : pair.input.time,
+            0,         static_cast<uint64_t>(change.square), static_cast<uint64_t>(change.shift)};
+    }
     if (data_.has_one_place()) return {0, 0, 0, 0, 0, 0};
     if (data_.has_fixed_points()) return {pair.file, 0, 0, 0, 0, 0};
     return {pair.file, pair.input.sample, pair.input.time, 0, 0, 0};
+}
+
+bool SampleDomain::is_fixed() const {
+    if (!is_weighted_) return data_.has_one_place();
+    return data_.n_file() == 1 && data_.has_fixed_points() && !data_.form().has_sample_weight;
 }
 
 void SampleDomain::read(const Pair& pair, const Change& change) {
@@ -48,6 +60,9 @@ void SampleDomain::read(const Pair& pair, const Change& change) {
         points_.insert(points_.end(), row, row + static_cast<ptrdiff_t>(n_axis));
         ids_.push_back(range_.first + point);
     }
+    if (!is_weighted_) return;
+    domain_weights_ = select(tool::read_weights(file, pair.input, change, range_));
+    domain_weights_.reserve(1);  // not null, although the rank has no points
 }
 
 void SampleDomain::transform(const Context& context, const Change& change) {
@@ -96,15 +111,19 @@ void SampleDomain::create(const Context& context, const Pair& pair) {
         sphere.longitude = longitude.data();
         domain_.emplace(context, sphere);
     } else {
-        const auto n_axis = static_cast<int64_t>(form.coordinates.size());
-        domain_.emplace(context, matrix(points_.data(), n(), n_axis), ids_.data());
+        domain_.emplace(context, points());
     }
     key_ = read_key_;
 }
 
-void SampleDomain::update() {
+surrogate_points SampleDomain::points() const {
     const auto n_axis = static_cast<int64_t>(data_.form().coordinates.size());
-    domain_->update_points(matrix(points_.data(), n(), n_axis), ids_.data());
+    return {matrix(points_.data(), n(), n_axis), ids_.data(), nullptr,
+            is_weighted_ ? domain_weights_.data() : nullptr};
+}
+
+void SampleDomain::update() {
+    domain_->update_points(points());
     key_ = read_key_;
 }
 

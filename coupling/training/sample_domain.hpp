@@ -17,17 +17,21 @@ namespace surrogate::tool {
 /// domain.
 class SampleDomain {
 public:
-    /// `rank` of the `size` ranks of the group. The data must outlive the object.
-    SampleDomain(const TrainData& data, int rank, int size)
-        : data_(data), rank_(rank), size_(size) {}
+    /// `rank` of the `size` ranks of the group. is_weighted: the points of the domain have the
+    /// weights of the data. The data must outlive the object.
+    SampleDomain(const TrainData& data, int rank, int size, bool is_weighted)
+        : data_(data), rank_(rank), size_(size), is_weighted_(is_weighted) {}
+
+    /// Returns true if all unchanged pairs have the points of the domain.
+    bool is_fixed() const;
 
     /// Returns true if a pair has other points than the domain.
     bool is_other(const Pair& pair, const Change& change = {}) const {
         return key_ != key_of(pair, change);
     }
 
-    /// Reads this rank's points of a pair: range, coordinates, ids; only the points that the change
-    /// draws. Local. Throws Error.
+    /// Reads this rank's points of a pair: range, coordinates, ids, weights of the domain; only the
+    /// points that the change draws. Local. Throws Error.
     void read(const Pair& pair, const Change& change = {});
 
     /// Transforms the points that were read as the change says. Collective over the context of
@@ -68,11 +72,13 @@ private:
     /// File, sample, time, number and key of the drawn points, key of their transform.
     using Key = std::tuple<size_t, int64_t, int64_t, int64_t, uint64_t, uint64_t>;
     Key key_of(const Pair& pair, const Change& change) const;
+    surrogate_points points() const;
     /// Points, and file, sample, time and symmetry of their weights.
     using WeightsKey = std::tuple<Key, size_t, int64_t, int64_t, int, int64_t>;
 
     const TrainData& data_;
     int rank_, size_;
+    bool is_weighted_;
     std::optional<Key> key_;  ///< of the points of the domain
     Key read_key_;            ///< of the points that were read
     std::optional<WeightsKey> weights_key_;
@@ -80,6 +86,7 @@ private:
     bool is_drawn_ = false;
     std::vector<int64_t> drawn_;  ///< indices in the range, if is_drawn_
     std::vector<double> points_, weights_;
+    std::vector<double> domain_weights_;  ///< if is_weighted_
     std::array<double, 6> box_{};  ///< of all points of the range: upper ends, minus lower ends
     std::vector<int64_t> ids_;
     std::optional<Domain> domain_;

@@ -104,7 +104,7 @@ PetscErrorCode program(MPI_Comm comm) {
         PetscFunctionReturn(0);
     }
     Study study;
-    PetscCall(study.create(comm, settings.model));
+    PetscCall(study.create(comm, settings.model, settings.is_weighted));
     PetscCall(run(comm, settings, study));
     PetscFunctionReturn(0);
 }

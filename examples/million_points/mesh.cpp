@@ -3,6 +3,7 @@
 
 #include <petscsf.h>
 
+#include <cmath>
 #include <limits>
 
 namespace million {
@@ -127,6 +128,27 @@ PetscErrorCode Mesh::set_corners(PetscInt first_point) {
         PetscCall(DMPlexGetCone(dm_, cell, &cone));
         for (int c = 0; c < 3; ++c) corners_.push_back(cone[c] - first_point);
     }
+    PetscFunctionReturn(0);
+}
+
+PetscErrorCode Mesh::areas(std::vector<double>* areas) const {
+    PetscFunctionBegin;
+    std::vector<PetscScalar> own(place_.size());
+    for (std::size_t cell = 0; cell < corners_.size(); cell += 3) {
+        const auto at = [&](std::size_t i) { return place_[std::size_t(corners_[cell + i])]; };
+        const double area = std::abs((at(1).x - at(0).x) * (at(2).y - at(0).y) -
+                                     (at(1).y - at(0).y) * (at(2).x - at(0).x)) /
+                            2;
+        for (std::size_t i = 0; i < 3; ++i) own[std::size_t(corners_[cell + i])] += area / 3;
+    }
+    OwnedVec local, whole;
+    PetscCall(
+        VecCreateSeqWithArray(PETSC_COMM_SELF, 1, PetscInt(n_local()), own.data(), local.out()));
+    PetscCall(new_field(&whole));
+    PetscCall(VecSet(whole, 0));
+    PetscCall(DMLocalToGlobal(dm_, local, ADD_VALUES, whole));
+    PetscCall(local_values(whole, &own));
+    areas->assign(own.begin(), own.end());
     PetscFunctionReturn(0);
 }
 

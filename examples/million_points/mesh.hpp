@@ -39,6 +39,9 @@ public:
     const std::vector<PetscInt>& owned() const { return owned_; }      ///< local numbers
     const std::vector<PetscInt>& corners() const { return corners_; }  ///< local numbers
 
+    /// Returns the area of each local point: a third of its triangles on all ranks. Collective.
+    PetscErrorCode areas(std::vector<double>* areas) const;
+
     PetscErrorCode new_field(OwnedVec* field) const;
     /// Returns the values of all local points. Collective.
     PetscErrorCode local_values(Vec field, std::vector<PetscScalar>* values) const;

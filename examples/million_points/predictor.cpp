@@ -48,17 +48,20 @@ PetscErrorCode Predictor::create(MPI_Comm comm, const std::string& path) {
     PetscFunctionReturn(0);
 }
 
-PetscErrorCode Predictor::plan(const Mesh& mesh) {
+PetscErrorCode Predictor::plan(const Mesh& mesh, bool is_weighted) {
     PetscFunctionBegin;
     PetscScalar* distance = nullptr;
     std::vector<Place> places;
     std::vector<int64_t> ids;
+    std::vector<double> areas, weights;
+    if (is_weighted) PetscCall(mesh.areas(&areas));
     PetscCall(mesh.new_field(&distance_));
     PetscCall(VecGetArrayWrite(distance_, &distance));
     for (const PetscInt point : mesh.owned()) {
         distance[places.size()] = mesh.distance()[std::size_t(point)];
         places.push_back(mesh.place()[std::size_t(point)]);
         ids.push_back(mesh.id()[std::size_t(point)]);
+        if (is_weighted) weights.push_back(areas[std::size_t(point)]);
     }
     PetscCall(VecRestoreArrayWrite(distance_, &distance));
     PetscCall(attempt([&]() -> PetscErrorCode {
@@ -67,7 +70,8 @@ PetscErrorCode Predictor::plan(const Mesh& mesh) {
         static_assert(sizeof(Place) == 2 * sizeof(double));
         const double none[2] = {};  // for a rank that owns no point
         const double* const x = places.empty() ? none : &places.data()->x;
-        domain_.emplace(*context_, surrogate::matrix(x, mesh.n_owned(), 2), ids.data());
+        domain_.emplace(*context_, surrogate_points{surrogate::matrix(x, mesh.n_owned(), 2),
+                                                    ids.data(), nullptr, weights.data()});
         plan_.emplace(*model_, *domain_);
         return 0;
     }));

@@ -22,8 +22,9 @@ public:
     bool is_ready() const { return model_.has_value(); }
     const std::string& problem() const { return problem_; }
 
-    /// Plans the model for the points of a mesh. Destroys the previous plan. Collective.
-    PetscErrorCode plan(const Mesh& mesh);
+    /// Plans the model for the points of a mesh, with their areas as weights if is_weighted.
+    /// Destroys the previous plan. Collective.
+    PetscErrorCode plan(const Mesh& mesh, bool is_weighted);
     /// Predicts at the planned points. Collective.
     PetscErrorCode predict(Vec temperature);
 

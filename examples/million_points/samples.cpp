@@ -35,24 +35,27 @@ void describe(surrogate::NewDataset& set, const Settings& settings) {
     set.add("y", {"sample", "point"}, "m", nullptr, SURROGATE_FLOAT32, "Y");
     set.add("distance", {"sample", "point"}, "m", "to the nearest pipe", SURROGATE_FLOAT32);
     set.add("temperature", {"sample", "point"}, "K", "above that of the water", SURROGATE_FLOAT32);
+    if (settings.is_weighted)
+        set.add("weight", {"sample", "point"}, "m^2", "area of the point", SURROGATE_FLOAT32);
 }
 
 /// Writes a plate under one of the symmetries of its square; each image has its own points.
 void put_image(const Settings& settings, const Mesh& mesh, const std::vector<PetscScalar>& solved,
-               int64_t number, int image, surrogate::NewDataset& set) {
+               const std::vector<double>& areas, int64_t number, int image,
+               surrogate::NewDataset& set) {
     const int64_t sample = n_image * number + image;
-    std::vector<double> columns[4];
+    std::vector<double> columns[5];
     for (const std::size_t p : draw(solved.size(), std::size_t(settings.n_sample_point),
                                     uint64_t(n_image * settings.seed + sample))) {
         auto [x, y] = mesh.place()[p];
         if (image & 1) x = Plate::side - x;
         if (image & 2) y = Plate::side - y;
         if (image & 4) std::swap(x, y);
-        const double row[] = {x, y, mesh.distance()[p], solved[p]};
-        for (int c = 0; c < 4; ++c) columns[c].push_back(row[c]);
+        const double row[] = {x, y, mesh.distance()[p], solved[p], areas[p]};
+        for (int c = 0; c < 5; ++c) columns[c].push_back(row[c]);
     }
-    const char* const names[] = {"x", "y", "distance", "temperature"};
-    for (int c = 0; c < 4; ++c)
+    const char* const names[] = {"x", "y", "distance", "temperature", "weight"};
+    for (int c = 0; c < (settings.is_weighted ? 5 : 4); ++c)
         set.put(names[c], sample * settings.n_sample_point,
                 surrogate::column(columns[c].data(), settings.n_sample_point));
 }
@@ -64,6 +67,7 @@ PetscErrorCode put_plate(const Settings& settings, PetscInt number, surrogate::N
     OwnedVec temperature;
     PetscInt n_iteration = 0;
     std::vector<PetscScalar> solved;
+    std::vector<double> areas;
     PetscCall(
         mesh.distribute(PETSC_COMM_SELF, make_mesh(random_plate(seed), settings.n_point, seed)));
     PetscCheck(mesh.n_local() >= settings.n_sample_point, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
@@ -72,8 +76,9 @@ PetscErrorCode put_plate(const Settings& settings, PetscInt number, surrogate::N
     PetscCall(mesh.new_field(&temperature));
     PetscCall(solve_heat(mesh, Concrete(), temperature, &n_iteration));
     PetscCall(mesh.local_values(temperature, &solved));
+    PetscCall(mesh.areas(&areas));
     for (int image = 0; image < n_image; ++image)
-        put_image(settings, mesh, solved, int64_t(number), image, set);
+        put_image(settings, mesh, solved, areas, int64_t(number), image, set);
     PetscFunctionReturn(0);
 }
 

@@ -50,6 +50,9 @@ PetscErrorCode Settings::read(MPI_Comm comm) {
                         "a data set (.h5) for training; the program only writes it", &samples));
     PetscCall(PetscOptionsInt("-sample_points", "number of points of each plate that are stored",
                               "", n_sample_point, &n_sample_point, nullptr));
+    PetscCall(PetscOptionsBool("-weights",
+                               "points have their areas as weights, for models that need them", "",
+                               is_weighted, &is_weighted, nullptr));
     PetscOptionsEnd();
     PetscCall(check(comm));
     PetscFunctionReturn(0);
@@ -69,7 +72,7 @@ PetscErrorCode Settings::check(MPI_Comm comm) const {
 std::string Settings::command() const {
     return "million_points -samples .. -points " + std::to_string(n_point) + " -seed " +
            std::to_string(seed) + " -plates " + std::to_string(n_plate) + " -sample_points " +
-           std::to_string(n_sample_point);
+           std::to_string(n_sample_point) + (is_weighted ? " -weights" : "");
 }
 
 }  // namespace million

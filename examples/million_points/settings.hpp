@@ -17,6 +17,7 @@ struct Settings {
     std::string output;   ///< directory, or "": no file is written
     std::string samples;  ///< data set for training, or ""
     PetscInt n_sample_point = 1024;
+    PetscBool is_weighted = PETSC_FALSE;  ///< points have their areas as weights
 
     /// Reads the options. Throws an error for a number out of its range. Collective.
     PetscErrorCode read(MPI_Comm comm);

@@ -9,9 +9,10 @@
 
 namespace million {
 
-PetscErrorCode Study::create(MPI_Comm comm, const std::string& model) {
+PetscErrorCode Study::create(MPI_Comm comm, const std::string& model, bool is_weighted) {
     PetscFunctionBegin;
     comm_ = comm;
+    is_weighted_ = is_weighted;
     PetscCallMPI(MPI_Comm_rank(comm, &rank_));
     if (!model.empty()) PetscCall(predictor_.create(comm, model));
     PetscFunctionReturn(0);
@@ -106,7 +107,7 @@ PetscErrorCode Study::run(Result* result) {
     release_free_memory();
     const int64_t before = memory_now();
     double begin = MPI_Wtime();
-    PetscCall(predictor_.plan(mesh_));
+    PetscCall(predictor_.plan(mesh_, is_weighted_));
     PetscCall(seconds_since(begin, &result->seconds_plan));
     if (!predictor_.is_ready()) PetscFunctionReturn(0);
     begin = MPI_Wtime();

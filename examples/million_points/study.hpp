@@ -37,8 +37,8 @@ struct Result {
 /// Runs one plate after the other: mesh, solver, surrogate.
 class Study {
 public:
-    /// Loads the model; "": the solver alone. Collective.
-    PetscErrorCode create(MPI_Comm comm, const std::string& model);
+    /// Loads the model; "": the solver alone. is_weighted: see Predictor::plan(). Collective.
+    PetscErrorCode create(MPI_Comm comm, const std::string& model, bool is_weighted = false);
     const Predictor& predictor() const { return predictor_; }
 
     /// Creates the mesh of a seed on rank 0 and distributes it, through the serial file `path`,
@@ -68,6 +68,7 @@ private:
     PetscErrorCode seconds_since(double begin, double* seconds) const;
 
     MPI_Comm comm_ = MPI_COMM_NULL;
+    bool is_weighted_ = false;
     PetscMPIInt rank_ = 0;
     Predictor predictor_;
     Mesh mesh_;

@@ -68,6 +68,7 @@ struct Block {
     LaneQueries queries;         // (n_dim, lanes)
     const float *keys, *values;  // (n_key, n_dim)
     int64_t n_key;
+    const float* key_score = nullptr;  // (n_key): added to all scores of a key; null: 0
 
     int64_t key_at(int64_t i, int64_t d) const {
         return i * shape.step() + d * shape.key_dim_step();
@@ -77,13 +78,17 @@ struct Block {
     }
     /// Returns at most max_keys keys from `first` on.
     Block from(int64_t first) const {
-        return {shape, queries, keys + key_at(first, 0), values + value_at(first, 0),
-                std::min(max_keys, n_key - first)};
+        return {shape,
+                queries,
+                keys + key_at(first, 0),
+                values + value_at(first, 0),
+                std::min(max_keys, n_key - first),
+                key_score ? key_score + first : nullptr};
     }
 };
 
 /// Computes S(i, lane) of n_row keys from i on into the buffer, and updates `maximum`.
-template <int n_row, int n_vector, class Shape>
+template <int n_row, int n_vector, bool has_key_score, class Shape>
 HWY_INLINE void score_rows(const Block<Shape>& block, int64_t i, float* scores, Vector* maximum) {
     const float* key = block.keys + block.key_at(i, 0);
     const float* query = block.queries.data;
@@ -110,6 +115,8 @@ HWY_INLINE void score_rows(const Block<Shape>& block, int64_t i, float* scores, 
     for (int r = 0; r < n_row; ++r) {
 #pragma GCC unroll 2
         for (int j = 0; j < n_vector; ++j) {
+            if constexpr (has_key_score)
+                sum[r][j] = hn::Add(sum[r][j], broadcast(block.key_score[i + r]));
             store(sum[r][j], scores + ((i + r) * n_vector + j) * width);
             maximum[j] = at_least(sum[r][j], maximum[j]);  // a NaN score is not a maximum
         }
@@ -118,13 +125,14 @@ HWY_INLINE void score_rows(const Block<Shape>& block, int64_t i, float* scores, 
 
 // The three phases are separate functions, so that each can use all registers.
 
-template <int n_vector, class Shape>
+template <int n_vector, bool has_key_score = false, class Shape>
 HWY_NOINLINE void score_keys(const Block<Shape>& block, float* scores, float* maximum) {
     Vector largest[n_vector];
     for (int j = 0; j < n_vector; ++j) largest[j] = load(maximum + j * width);
     int64_t i = 0;
-    for (; i + 4 <= block.n_key; i += 4) score_rows<4, n_vector>(block, i, scores, largest);
-    for (; i < block.n_key; ++i) score_rows<1, n_vector>(block, i, scores, largest);
+    for (; i + 4 <= block.n_key; i += 4)
+        score_rows<4, n_vector, has_key_score>(block, i, scores, largest);
+    for (; i < block.n_key; ++i) score_rows<1, n_vector, has_key_score>(block, i, scores, largest);
     for (int j = 0; j < n_vector; ++j) store(largest[j], maximum + j * width);
 }
 
@@ -180,7 +188,11 @@ HWY_INLINE void attend_block(const Block<Shape>& block, State state, float* scor
     constexpr int64_t n_lane = n_vector * width;
     alignas(64) float maximum[n_lane], rescale[n_lane], sum[n_lane];
     for (int64_t j = 0; j < n_lane; j += width) store(load(state.maximum + j), maximum + j);
-    score_keys<n_vector>(block, scores, maximum);
+    if (block.key_score) {
+        score_keys<n_vector, true>(block, scores, maximum);
+    } else {
+        score_keys<n_vector>(block, scores, maximum);
+    }
     weigh_block<n_vector>(block.n_key, scores, maximum, state.maximum, rescale, sum);
     for (int64_t j = 0; j < n_lane; j += width)
         store(mul_add(load(state.sum + j), load(rescale + j), load(sum + j)), state.sum + j);

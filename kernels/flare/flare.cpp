@@ -87,6 +87,20 @@ double exp2_exact(double x) {
     return sum * std::bit_cast<double>(exponent << 52);
 }
 
+double log2_exact(double x) {
+    constexpr double two_over_ln_2 = 2.8853900817779268;
+    int exponent = 0;
+    double m = std::frexp(x, &exponent);  // 1/2 <= m < 1
+    if (m < 0.70710678118654752) {
+        m *= 2;
+        --exponent;
+    }
+    const double r = (m - 1) / (m + 1), square = r * r;
+    double sum = 1.0 / 23;
+    for (int odd = 21; odd > 0; odd -= 2) sum = 1.0 / odd + square * sum;
+    return exponent + two_over_ln_2 * r * sum;
+}
+
 template <class T>
 void reset(Partial<T> partial) {
     reset_rows(partial.sizes, partial.data);
@@ -107,9 +121,11 @@ void combine(Total other, Total total) {
 
 template <class T>
 void encode(const Queue& queue, const Queries<T>& queries, Tile<const T> k, Tile<const T> v,
-            Partial<T> partial) {
-    if (!uses_simd<T>(queue, "flare::encode")) return ref::encode(queries, k, v, partial);
-    if constexpr (std::is_same_v<T, float>) simd::encode(queue.level(), queries, k, v, partial);
+            Partial<T> partial, const T* log_weight) {
+    if (!uses_simd<T>(queue, "flare::encode"))
+        return ref::encode(queries, k, v, partial, log_weight);
+    if constexpr (std::is_same_v<T, float>)
+        simd::encode(queue.level(), queries, k, v, partial, log_weight);
 }
 
 template <class T>
@@ -123,9 +139,9 @@ template void reset(Partial<double>);
 template void combine(Partial<const float>, Total);
 template void combine(Partial<const double>, Total);
 template void encode(const Queue&, const Queries<float>&, Tile<const float>, Tile<const float>,
-                     Partial<float>);
+                     Partial<float>, const float*);
 template void encode(const Queue&, const Queries<double>&, Tile<const double>, Tile<const double>,
-                     Partial<double>);
+                     Partial<double>, const double*);
 template void decode(const Queue&, const Queries<float>&, Tile<const float>, const float*,
                      Tile<float>);
 template void decode(const Queue&, const Queries<double>&, Tile<const double>, const double*,

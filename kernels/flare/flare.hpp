@@ -44,6 +44,8 @@ struct Queries {
 ///   sum[h,m]     = sum_n 2^(S - maximum)
 ///   value[h,d,m] = sum_n 2^(S - maximum) v[h,d,n]
 ///
+/// Points with weights w have the scores S + log2 w here, so that they count w times.
+///
 /// Uses one block of memory (H, D + 2, n_row): row 0 of a head is the maximum, row 1 the sum, rows
 /// 2.. the values, so that partials of many chunks fit in one array. Zero points: maximum =
 /// lowest_score(), sums 0.
@@ -75,9 +77,14 @@ void reset(Partial<T> partial);
 
 /// Adds the points of a tile: k, v (C, n_point) tiles, C = H*D. Keeps the running maximum. Any
 /// split of the points into calls gives the same sum in another order. Combine after chunk_points.
+/// log_weight (n_point): log2 of the weights of the points; null: 0, bitwise identical to
+/// zeros. Points of weight 0 must be left out.
 template <class T>
 void encode(const Queue& queue, const Queries<T>& queries, Tile<const T> k, Tile<const T> v,
-            Partial<T> partial);
+            Partial<T> partial, const T* log_weight = nullptr);
+
+/// The log_weight of a point of weight 0. Adding it to a score does not overflow.
+constexpr float no_weight = -0x1p100F;
 
 /// Computes
 ///
@@ -113,15 +120,21 @@ void combine(Total other, Total total);
 /// machine. 0 below -1000.
 double exp2_exact(double x);
 
+/// Returns log2 of x > 0 in plain double arithmetic without libm, bitwise identical on every
+/// machine. With x = 2^e m, m about 1, log2 x = e + 2 / ln 2 artanh((m - 1) / (m + 1)) by its
+/// series; the first term left out is below 1e-18.
+double log2_exact(double x);
+
 namespace ref {
 template <class T>
-void encode(const Queries<T>& queries, Tile<const T> k, Tile<const T> v, Partial<T> partial);
+void encode(const Queries<T>& queries, Tile<const T> k, Tile<const T> v, Partial<T> partial,
+            const T* log_weight = nullptr);
 template <class T>
 void decode(const Queries<T>& queries, Tile<const T> k, const T* z, Tile<T> y);
 }  // namespace ref
 namespace simd {
 void encode(VectorLevel level, const Queries<float>& queries, Tile<const float> k,
-            Tile<const float> v, Partial<float> partial);
+            Tile<const float> v, Partial<float> partial, const float* log_weight = nullptr);
 void decode(VectorLevel level, const Queries<float>& queries, Tile<const float> k, const float* z,
             Tile<float> y);
 }  // namespace simd

@@ -8,19 +8,22 @@ namespace {
 
 template <class T>
 void encode_latent(const Queries<T>& queries, Tile<const T> k, Tile<const T> v, int64_t head,
-                   int64_t m, Partial<T> partial) {
+                   int64_t m, Partial<T> partial, const T* log_weight) {
     const int64_t n_dim = queries.sizes.n_dim, n_point = k.shape[1];
+    const auto weighted_score = [&](int64_t i) {
+        const T s = score(queries, k, head, m, i);
+        return log_weight ? s + log_weight[i] : s;
+    };
     T& maximum = partial.maximum(head)[m];
     const T before = maximum;
-    for (int64_t i = 0; i < n_point; ++i)
-        maximum = std::max(maximum, score(queries, k, head, m, i));
+    for (int64_t i = 0; i < n_point; ++i) maximum = std::max(maximum, weighted_score(i));
 
     const T rescale = power_of_difference(before, maximum);
     partial.sum(head)[m] *= rescale;
     for (int64_t d = 0; d < n_dim; ++d) partial.value(head, d)[m] *= rescale;
 
     for (int64_t i = 0; i < n_point; ++i) {
-        const T p = power_of_difference(score(queries, k, head, m, i), maximum);
+        const T p = power_of_difference(weighted_score(i), maximum);
         partial.sum(head)[m] += p;
         for (int64_t d = 0; d < n_dim; ++d) partial.value(head, d)[m] += p * v(head * n_dim + d, i);
     }
@@ -48,10 +51,11 @@ void decode_point(const Queries<T>& queries, Tile<const T> k, const T* z, int64_
 }  // namespace
 
 template <class T>
-void encode(const Queries<T>& queries, Tile<const T> k, Tile<const T> v, Partial<T> partial) {
+void encode(const Queries<T>& queries, Tile<const T> k, Tile<const T> v, Partial<T> partial,
+            const T* log_weight) {
     for (int64_t head = 0; head < queries.sizes.n_head; ++head) {
         for (int64_t m = 0; m < queries.sizes.n_latent; ++m)
-            encode_latent(queries, k, v, head, m, partial);
+            encode_latent(queries, k, v, head, m, partial, log_weight);
     }
 }
 
@@ -62,9 +66,10 @@ void decode(const Queries<T>& queries, Tile<const T> k, const T* z, Tile<T> y) {
     }
 }
 
-template void encode(const Queries<float>&, Tile<const float>, Tile<const float>, Partial<float>);
+template void encode(const Queries<float>&, Tile<const float>, Tile<const float>, Partial<float>,
+                     const float*);
 template void encode(const Queries<double>&, Tile<const double>, Tile<const double>,
-                     Partial<double>);
+                     Partial<double>, const double*);
 template void decode(const Queries<float>&, Tile<const float>, const float*, Tile<float>);
 template void decode(const Queries<double>&, Tile<const double>, const double*, Tile<double>);
 

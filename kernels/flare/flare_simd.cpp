@@ -35,6 +35,7 @@ struct Head {
     LaneQueries queries;
     const float *k, *v;
     int64_t k_row, v_row, n_dim, n_point, n_lane;
+    const float* log_weight;  // (n_point), null: 0
 };
 
 void copy_rows(const float* from, int64_t row, int64_t n_dim, int64_t count, float* to) {
@@ -50,7 +51,13 @@ void encode_packed(const Head& head, State state) {
         const int64_t count = std::min(max_keys, head.n_point - first);
         copy_rows(head.k + first, head.k_row, dim, count, keys);
         copy_rows(head.v + first, head.v_row, dim, count, values);
-        attend(Block<PackedPoints<dim>>{{}, head.queries, keys, values, count}, head.n_lane, state);
+        attend(Block<PackedPoints<dim>>{{},
+                                        head.queries,
+                                        keys,
+                                        values,
+                                        count,
+                                        head.log_weight ? head.log_weight + first : nullptr},
+               head.n_lane, state);
     }
 }
 
@@ -63,13 +70,14 @@ void encode_head(const Head& head, State state) {
         case 8: return encode_packed<8>(head, state);
         case 16: return encode_packed<16>(head, state);
         default:
-            attend(Block<AnyShape>{any, head.queries, head.k, head.v, head.n_point}, head.n_lane,
-                   state);
+            attend(
+                Block<AnyShape>{any, head.queries, head.k, head.v, head.n_point, head.log_weight},
+                head.n_lane, state);
     }
 }
 
 void encode(const Queries<float>& queries, Tile<const float> k, Tile<const float> v,
-            Partial<float> partial) {
+            Partial<float> partial, const float* log_weight) {
     const auto& [n_head, n_latent, n_dim] = queries.sizes;
     const int64_t n_point = k.shape[1], n_row = queries.sizes.n_row();
     if (n_point == 0) return;
@@ -82,7 +90,8 @@ void encode(const Queries<float>& queries, Tile<const float> k, Tile<const float
                         v.stride[0],
                         n_dim,
                         n_point,
-                        n_row};
+                        n_row,
+                        log_weight};
         encode_head(head, {partial.maximum(h), partial.sum(h), partial.value(h, 0), n_row});
         taint_sums(taint_of_points(head.k, head.k_row, n_dim, n_point), n_row, partial.sum(h));
     }
@@ -138,8 +147,8 @@ HWY_AFTER_NAMESPACE();
 namespace surrogate::kernels::flare::simd {
 
 void encode(VectorLevel level, const Queries<float>& queries, Tile<const float> k,
-            Tile<const float> v, Partial<float> partial) {
-    SURROGATE_AT_LEVEL(level, encode)(queries, k, v, partial);
+            Tile<const float> v, Partial<float> partial, const float* log_weight) {
+    SURROGATE_AT_LEVEL(level, encode)(queries, k, v, partial, log_weight);
 }
 
 void decode(VectorLevel level, const Queries<float>& queries, Tile<const float> k, const float* z,

@@ -61,11 +61,13 @@ struct LatentSide {
 ///   dq[h,d,m] += sum_n dS[m,n] k[h,d,n]               the caller multiplies by s
 ///
 /// k, v, dy, dk, dv (C, n_point) tiles; k and dy as in the first pass, of_points as the first pass
-/// wrote it; dk and dv are written. Arrays must not overlap.
+/// wrote it; dk and dv are written. Arrays must not overlap. log_weight (n_point): as for encode(),
+/// P = 2^(S + log_weight - Lm), and no_weight for points that encode() left out: P = 0. As the rows
+/// of tiles, it is readable up to a multiple of lane_count.
 template <class T>
 void mix_backward(const Queue& queue, const Queries<T>& queries, const LatentSide<T>& latents,
                   Tile<const T> k, Tile<const T> v, Tile<const T> dy, Tile<const T> of_points,
-                  Tile<T> dk, Tile<T> dv, LatentSums<T> dq);
+                  Tile<T> dk, Tile<T> dv, LatentSums<T> dq, const T* log_weight = nullptr);
 
 // Both passes: the results of a point are bitwise identical on every SIMD instruction set and in
 // every column of a tile. Sums over points are in their order, starting from the values in dz and
@@ -78,7 +80,7 @@ void decode_backward(const Queries<T>& queries, Tile<const T> k, const T* z, Til
 template <class T>
 void mix_backward(const Queries<T>& queries, const LatentSide<T>& latents, Tile<const T> k,
                   Tile<const T> v, Tile<const T> dy, Tile<const T> of_points, Tile<T> dk,
-                  Tile<T> dv, LatentSums<T> dq);
+                  Tile<T> dv, LatentSums<T> dq, const T* log_weight = nullptr);
 }  // namespace ref
 namespace simd {
 void decode_backward(VectorLevel level, const Queries<float>& queries, Tile<const float> k,
@@ -87,7 +89,7 @@ void decode_backward(VectorLevel level, const Queries<float>& queries, Tile<cons
 void mix_backward(VectorLevel level, const Queries<float>& queries,
                   const LatentSide<float>& latents, Tile<const float> k, Tile<const float> v,
                   Tile<const float> dy, Tile<const float> of_points, Tile<float> dk, Tile<float> dv,
-                  LatentSums<float> dq);
+                  LatentSums<float> dq, const float* log_weight = nullptr);
 }  // namespace simd
 
 }  // namespace surrogate::kernels::flare

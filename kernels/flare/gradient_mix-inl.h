@@ -31,15 +31,25 @@ struct MixPoints {
     LaneQueries of_points;  // (point_rows, lanes)
     float *dk, *dv;
     int64_t dk_row, dv_row;
-    int64_t n_real, n_lane;  // points; lanes with padding
+    int64_t n_real, n_lane;   // points; lanes with padding
+    const float* log_weight;  // (n_lane), null: 0
 
     const float* maximum() const { return of_points.data; }
     const float* inverse() const { return of_points.data + of_points.row; }
     const float* delta() const { return of_points.data + 2 * of_points.row; }
     MixPoints from(int64_t lane) const {
         const auto at = [lane](LaneQueries x) { return LaneQueries{x.data + lane, x.row}; };
-        return {at(k),     at(v),  at(dy), at(of_points), dk + lane,
-                dv + lane, dk_row, dv_row, n_real - lane, n_lane - lane};
+        return {at(k),
+                at(v),
+                at(dy),
+                at(of_points),
+                dk + lane,
+                dv + lane,
+                dk_row,
+                dv_row,
+                n_real - lane,
+                n_lane - lane,
+                log_weight ? log_weight + lane : nullptr};
     }
 };
 
@@ -75,6 +85,11 @@ HWY_INLINE void mark_points(int64_t n_real, int64_t n_lane, float* is_point) {
     for (int64_t i = 0; i < n_lane; ++i) is_point[i] = i < n_real ? 1.0f : 0.0f;
 }
 
+/// Returns x, or 0 for points of weight 0.
+HWY_INLINE Vector only_weighted(Vector log_weight, Vector x) {
+    return hn::IfThenElseZero(hn::Gt(log_weight, broadcast(no_weight)), x);
+}
+
 /// Log sums of a head must be within half_spread of `middle`; otherwise they are too far apart.
 constexpr float half_spread = 30;
 struct Spread {
@@ -103,7 +118,7 @@ inline Spread spread_of(const float* log_sum, int64_t n) {
 }
 
 /// At most tile_points points, with values and gradients multiplied by their factors:
-///   dy inverse, v u, -delta inverse, and u = 2^(maximum - middle)
+///   dy inverse, v u, -delta inverse, and u = 2^(maximum + log_weight - middle)
 template <int64_t dim>
 struct ScaledPoints {
     static constexpr int64_t row = tile_points;
@@ -114,9 +129,12 @@ struct ScaledPoints {
         mark_points(points.n_real, points.n_lane, is_point);
         for (int64_t i = 0; i < points.n_lane; i += width) {
             const Vector inverse = load(points.inverse() + i);
-            const Vector above = hn::Sub(load(points.maximum() + i), broadcast(middle));
-            const Vector factor = power_of_two(
+            const float* const log_weight = points.log_weight;
+            Vector above = hn::Sub(load(points.maximum() + i), broadcast(middle));
+            if (log_weight) above = hn::Add(above, load(log_weight + i));
+            Vector factor = power_of_two(
                 at_most(broadcast(half_spread + 1), at_least(broadcast(lowest_power), above)));
+            if (log_weight) factor = only_weighted(load(log_weight + i), factor);
             store(factor, u + i);
             store(hn::Sub(broadcast(0.0f), hn::Mul(load(points.delta() + i), inverse)),
                   minus_delta + i);

@@ -13,20 +13,25 @@ namespace {
 
 // Two exponentials per pair, for heads whose log sums are far apart and for heads of any size.
 
-/// Replaces scores by 2^(S - log_sum), at least 2^-125 and at most 1: log_sum may be rounded, and
-/// lanes in the padding are arbitrary.
+/// Replaces scores by 2^(S + log_weight - log_sum), at least 2^-125 and at most 1: log_sum may be
+/// rounded, and lanes in the padding are arbitrary. log_weight (n_vector * width), null: 0.
 template <int n_vector>
-HWY_NOINLINE void weigh_points(const float* log_sum, int64_t n, float* scores) {
+HWY_NOINLINE void weigh_points(const float* log_sum, const float* log_weight, int64_t n,
+                               float* scores) {
     for (int64_t r = 0; r < n; ++r) {
         const Vector limit = broadcast(log_sum[r]), lowest = lowest_beside(limit);
         Vector x[n_vector];
         for (int j = 0; j < n_vector; ++j) {
-            const Vector below =
-                hn::Sub(at_least(lowest, load(scores + (r * n_vector + j) * width)), limit);
+            Vector score = load(scores + (r * n_vector + j) * width);
+            if (log_weight) score = hn::Add(score, load(log_weight + j * width));
+            const Vector below = hn::Sub(at_least(lowest, score), limit);
             x[j] = at_most(broadcast(0.0f), at_least(broadcast(lowest_power), below));
         }
         powers_of_two(x);
-        for (int j = 0; j < n_vector; ++j) store(x[j], scores + (r * n_vector + j) * width);
+        for (int j = 0; j < n_vector; ++j) {
+            if (log_weight) x[j] = only_weighted(load(log_weight + j * width), x[j]);
+            store(x[j], scores + (r * n_vector + j) * width);
+        }
     }
 }
 
@@ -66,7 +71,7 @@ void mix_block_apart(const MixLatents& all, int64_t first, const MixPoints& poin
     score_keys<n_vector>(block, p, largest);
     std::copy_n(p, n_latent * n_lane, r);
     weigh_block<n_vector>(n_latent, r, largest, maximum, rescale, sum);
-    weigh_points<n_vector>(all.log_sum + first, n_latent, p);
+    weigh_points<n_vector>(all.log_sum + first, points.log_weight, n_latent, p);
 
     float* one = rescale;
     std::fill_n(one, n_lane, 1.0f);
@@ -122,8 +127,8 @@ void mix_head(const MixLatents& all, const MixPoints& points, const Spread& spre
 
 void mix_backward(const Queries<float>& queries, const LatentSide<float>& latents,
                   Tile<const float> k, Tile<const float> v, Tile<const float> dy,
-                  Tile<const float> of_points, Tile<float> dk, Tile<float> dv,
-                  LatentSums<float> dq) {
+                  Tile<const float> of_points, Tile<float> dk, Tile<float> dv, LatentSums<float> dq,
+                  const float* log_weight) {
     const auto& [n_head, n_latent, n_dim] = queries.sizes;
     const int64_t n_row = queries.sizes.n_row(), n_point = k.shape[1];
     if (n_point == 0) return;
@@ -150,7 +155,8 @@ void mix_backward(const Queries<float>& queries, const LatentSide<float>& latent
                                    dk.stride[0],
                                    dv.stride[0],
                                    count,
-                                   round_up(count, lane_count)};
+                                   round_up(count, lane_count),
+                                   log_weight ? log_weight + i : nullptr};
             mix_head(all, points, spread);
         }
     }
@@ -166,9 +172,9 @@ namespace surrogate::kernels::flare::simd {
 void mix_backward(VectorLevel level, const Queries<float>& queries,
                   const LatentSide<float>& latents, Tile<const float> k, Tile<const float> v,
                   Tile<const float> dy, Tile<const float> of_points, Tile<float> dk, Tile<float> dv,
-                  LatentSums<float> dq) {
+                  LatentSums<float> dq, const float* log_weight) {
     SURROGATE_AT_LEVEL(level, mix_backward)
-    (queries, latents, k, v, dy, of_points, dk, dv, dq);
+    (queries, latents, k, v, dy, of_points, dk, dv, dq, log_weight);
 }
 
 }  // namespace surrogate::kernels::flare::simd

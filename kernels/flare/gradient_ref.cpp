@@ -48,11 +48,12 @@ void decode_point_backward(const Queries<T>& queries, Tile<const T> k, const T* 
     }
 }
 
-/// Processes one point and one latent of a head.
+/// Processes one point and one latent of a head. log_weight: null, or of the point.
 template <class T>
 void mix_pair_backward(const Queries<T>& queries, const LatentSide<T>& latents, Tile<const T> k,
                        Tile<const T> v, Tile<const T> dy, int64_t head, int64_t m, int64_t i,
-                       OfPoint<const T> point, Tile<T> dk, Tile<T> dv, LatentSums<T> dq) {
+                       OfPoint<const T> point, const T* log_weight, Tile<T> dk, Tile<T> dv,
+                       LatentSums<T> dq) {
     const auto& [n_head, n_latent, n_dim] = queries.sizes;
     const int64_t n_row = queries.sizes.n_row(), latent = (head * n_latent + m) * n_dim;
     const T log_sum = latents.log_sum[head * n_row + m];
@@ -60,7 +61,9 @@ void mix_pair_backward(const Queries<T>& queries, const LatentSide<T>& latents, 
 
     const T s = score(queries, k, head, m, i);
     const T r = power_of_difference(s, point.maximum) * point.inverse;
-    const T p = power_of_difference(std::min(s, log_sum), log_sum);
+    const T weighted = log_weight ? s + *log_weight : s;
+    const bool is_left_out = log_weight && *log_weight <= no_weight;
+    const T p = is_left_out ? T(0) : power_of_difference(std::min(weighted, log_sum), log_sum);
     T dr = -point.delta, dp = -latents.gamma[head * n_row + m];
     for (int64_t d = 0; d < n_dim; ++d) {
         dr += dy(head * n_dim + d, i) * latents.z[latent + d];
@@ -89,15 +92,15 @@ void decode_backward(const Queries<T>& queries, Tile<const T> k, const T* z, Til
 template <class T>
 void mix_backward(const Queries<T>& queries, const LatentSide<T>& latents, Tile<const T> k,
                   Tile<const T> v, Tile<const T> dy, Tile<const T> of_points, Tile<T> dk,
-                  Tile<T> dv, LatentSums<T> dq) {
+                  Tile<T> dv, LatentSums<T> dq, const T* log_weight) {
     for (int64_t c = 0; c < queries.sizes.n_channel(); ++c) {
         for (int64_t i = 0; i < k.shape[1]; ++i) dk(c, i) = dv(c, i) = 0;
     }
     for (int64_t head = 0; head < queries.sizes.n_head; ++head) {
         for (int64_t i = 0; i < k.shape[1]; ++i) {
             for (int64_t m = 0; m < queries.sizes.n_latent; ++m)
-                mix_pair_backward(queries, latents, k, v, dy, head, m, i, {of_points, head, i}, dk,
-                                  dv, dq);
+                mix_pair_backward(queries, latents, k, v, dy, head, m, i, {of_points, head, i},
+                                  log_weight ? log_weight + i : nullptr, dk, dv, dq);
         }
     }
 }
@@ -108,9 +111,9 @@ template void decode_backward(const Queries<double>&, Tile<const double>, const 
                               Tile<const double>, Tile<double>, Tile<double>, LatentSums<double>);
 template void mix_backward(const Queries<float>&, const LatentSide<float>&, Tile<const float>,
                            Tile<const float>, Tile<const float>, Tile<const float>, Tile<float>,
-                           Tile<float>, LatentSums<float>);
+                           Tile<float>, LatentSums<float>, const float*);
 template void mix_backward(const Queries<double>&, const LatentSide<double>&, Tile<const double>,
                            Tile<const double>, Tile<const double>, Tile<const double>, Tile<double>,
-                           Tile<double>, LatentSums<double>);
+                           Tile<double>, LatentSums<double>, const double*);
 
 }  // namespace surrogate::kernels::flare::ref

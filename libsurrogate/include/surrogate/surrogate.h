@@ -598,8 +598,8 @@ typedef struct surrogate_points {
      * coordinates */
     surrogate_array x;
     /* [n_local] distinct over all ranks, or NULL. The reproducible mode orders points by it
-     * (without ids by coordinates, which must then differ from point to point); messages name
-     * points by it */
+     * (without ids by coordinates, which must then differ from point to point of a cloud); messages
+     * name points by it */
     const int64_t* global_id;
     /* [n_local] the cloud of each point, or NULL: all points belong to cloud 0. Points of different
      * clouds do not attend to each other: many small problems in one run (cell problems, columns,
@@ -608,7 +608,9 @@ typedef struct surrogate_points {
      * rank are computed there */
     const int64_t* cloud;
     /* [n_local] finite, not negative: the volume, area or mass of a point, or NULL. Used for
-     * integrals over the domain; no network reads it yet */
+     * integrals over the domain, and by networks that count points with it (FLARE with
+     * network.point_weights on the card): there a point of weight 0 receives a prediction and does
+     * not influence others */
     const double* weight;
 } surrogate_points;
 

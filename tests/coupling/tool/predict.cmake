@@ -2,7 +2,7 @@
 # `surrogate predict`, from inside and from outside.
 surrogate_add_mpi_test(predict_test RANKS 1 2 3 SOURCES predict_test.cpp predict_classes_test.cpp predict_output_test.cpp
     predict_places_test.cpp predict_ranges_test.cpp predict_scatter_test.cpp predict_series_test.cpp
-    predict_numbers_test.cpp predict_vectors_test.cpp ../mesh/shared_rows_test.cpp
+    predict_numbers_test.cpp predict_vectors_test.cpp predict_weights_test.cpp ../mesh/shared_rows_test.cpp
     LINK surrogate_tool surrogate_mesh_file VTK::CommonDataModel VTK::IOXML)
 surrogate_add_mpi_test(predict_hostile_test RANKS 1 2 3 SOURCES predict_hostile_test.cpp
     LINK hostile_meshes surrogate_tool surrogate_mesh_file VTK::CommonDataModel VTK::IOXML)

@@ -241,7 +241,7 @@ TEST_F(PredictOutput, ThatCannotBeIsFoundBeforeAnythingIsRead) {
     expect_words(refusal(options), {"taken.pvtu", "which is a file"});
     options.out = at("x.vtu");
     options.at = "cell";
-    expect_words(refusal(options), {"--at is 'cell'", "points or cells"});
+    expect_words(refusal(options), {"--at is 'cell'", "points, cells or a mesh"});
     options.at = "";
     options.maps = {{"mobility", "a"}, {"mobility", "b"}};
     expect_words(refusal(options), {"--map mobility", "twice", "'a'", "'b'"});

@@ -267,7 +267,7 @@ TEST(PredictRefuses, MapsAndPlacesThatDoNotExist) {
     expect_words(refusal(options), {"no field 'porosity'", "'mobility'", "'pressure'"});
     options.maps = {};
     options.at = "faces";
-    expect_words(refusal(options), {"faces", "points or cells"});
+    expect_words(refusal(options), {"faces", "points, cells or a mesh"});
     EXPECT_THROW(tool::parse_map("mobility"), Failure);
     EXPECT_THROW(tool::parse_map("=mobility"), Failure);
 }

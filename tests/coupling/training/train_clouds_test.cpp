@@ -87,6 +87,77 @@ TEST_F(TrainProgram, PointsOfWeightZeroDoNotCount) {
 #endif
 }
 
+/// A network that counts points with their weights.
+Recipe weighted_flow() {
+    Recipe recipe = flow();
+    recipe.model.replace(recipe.model.find(" }"), 2, ", point_weights = true }");
+    recipe.training.replace(recipe.training.find("epochs = 2"), 10, "epochs = 4");
+    return recipe;
+}
+
+TEST_F(TrainProgram, NetworksLearnWithWeightsOfPoints) {
+    const FlowSet set{.has_weight = true, .n_masked = 5};
+    set.write(file("train.h5"));
+    train(0, weighted_flow());
+    const auto validation = column_of("out", "validation");
+    EXPECT_LT(validation.back(), 0.9 * validation.front());
+    Recipe plain = flow();
+    plain.folder = "plain";
+    plain.training = weighted_flow().training;
+    train(0, plain);
+    EXPECT_NE(weights(file("plain/last.safetensors")), weights(file("out/last.safetensors")));
+    // Evaluate predicts with the weights of a sample, as the library does here.
+    const std::string model_file = file("out/last.safetensors"), program = SURROGATE_PROGRAM;
+    ASSERT_EQ(shell(program + " evaluate " + model_file + " --reproducible --data " +
+                    file("train.h5") + " --json " + file("errors.json"))
+                  .status,
+              0);
+    const Context context;
+    const Model model(context, model_file);
+    std::vector<double> x, a, w, vx(30);
+    for (int64_t i = 0; i < 30; ++i) {
+        x.insert(x.end(), {set.position(i, 0), set.position(i, 1)});
+        a.push_back(set.a(6, i));
+        w.push_back(set.weight(6, i));
+    }
+    const Domain domain(context,
+                        surrogate_points{matrix(x.data(), 30, 2), nullptr, nullptr, w.data()});
+    Plan plan(model, domain, {{"reproducible", "true"}});
+    plan.bind_input("a", column(a.data(), 30));
+    plan.bind_output("v.x", column(vx.data(), 30));
+    std::vector<double> vy(30);
+    plan.bind_output("v.y", column(vy.data(), 30));
+    plan.run();
+    double error = 0, size = 0;
+    for (size_t i = 0; i < 30; ++i) {
+        const double target = a[i] * (x[2 * i] - 2);
+        error += w[i] * (vx[i] - target) * (vx[i] - target);
+        size += w[i] * target * target;
+    }
+    const json sample = json::parse(read(file("errors.json"))).at("samples").at(6);
+    EXPECT_NEAR(sample.at("outputs").at(0).at("relative_l2").get<double>(), std::sqrt(error / size),
+                1e-5);
+    // The check case has the weights.
+    EXPECT_EQ(shell(program + " check " + model_file).status, 0);
+#ifdef SURROGATE_MPIRUN
+    EXPECT_EQ(
+        shell(SURROGATE_MPIRUN " 3 " + program + " check " + model_file + " --reproducible").status,
+        0);
+#endif
+    EXPECT_EQ(shell(program + " bench " + model_file + " --points 200").status, 0);
+    expect_resumes(weighted_flow(), 1);
+    expect_same_on_ranks(weighted_flow(), 3);
+    // Weights that all samples share, and random points.
+    FlowSet{.has_weight = true, .weight_axes = {"point"}}.write(file("train.h5"));
+    Recipe drawn = weighted_flow();
+    drawn.folder = "drawn";
+    drawn.data = "points = 20\n";
+    train(0, drawn);
+    FlowSet().write(file("train.h5"));
+    expect_told(train(2, weighted_flow(), "--overwrite"),
+                "data set '" + file("train.h5") + "' has no variable 'weight'");
+}
+
 TEST_F(TrainProgram, WeightsThatCannotBeUsedAreErrorsBeforeTheFirstStep) {
     const auto expect_refused = [&](const Recipe& recipe, const std::string& text) {
         expect_told(train(2, recipe), text);

@@ -70,11 +70,11 @@ struct MixerGradients {
     /// Runs the second pass. The first pass may be from another object.
     void mix_backward(const Queue& queue, const FlareProblem<T>& problem,
                       const flare::LatentSide<T>& latents, Tile<const T> dy,
-                      Tile<const T> of_points_of_first) {
+                      Tile<const T> of_points_of_first, const T* log_weight = nullptr) {
         Traps traps;
         flare::mix_backward<T>(queue, problem.queries(), latents, problem.k.input_view(),
                                problem.v.input_view(), dy, of_points_of_first, dk.view(), dv.view(),
-                               dq());
+                               dq(), log_weight);
     }
 
     flare::LatentSums<T> dz() { return {sizes, dz_.data()}; }

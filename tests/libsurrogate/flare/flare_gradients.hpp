@@ -22,16 +22,16 @@ inline kernels::Queue simd(int n_thread = 1,
 /// A model of FLARE with its gradients, on the points or tokens of this rank. Row i of the whole
 /// has id 7 i + 2. Arrays are [n, channels] of this rank's points; a sequence has words and a mask
 /// instead of x and dx, and where it has one prediction, y and dy are that one, the same on every
-/// rank.
+/// rank. weights (rows): of the points; empty: none.
 class FlareGradients {
 public:
     FlareGradients(const Context& context, const Model& model, const std::vector<int64_t>& rows,
-                   const GradientWay& way)
+                   const GradientWay& way, const std::vector<double>& weights = {})
         : rows_(rows),
           ids_(ids_of(rows)),
           domain_(context,
                   surrogate_points{matrix(&nothing_, n(), 0), ids_.empty() ? &no_id_ : ids_.data(),
-                                   nullptr, nullptr}),
+                                   nullptr, weights.empty() ? nullptr : weights.data()}),
           network_(model.get()->model->network()),
           is_sequence_(network_.inputs().front().kind == impl::NumberKind::integer),
           is_pooled_(network_.outputs().front().place == impl::PortPlace::clouds),

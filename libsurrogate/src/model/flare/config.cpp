@@ -94,6 +94,7 @@ private:
         const int64_t hidden = width_key ? width(width_key) : channels;
         c_.in_proj = {c_.in_dim, hidden, channels, io, false, true};
         c_.out_proj = {channels, hidden, c_.out_dim, io, true, false};
+        c_.point_weights = read_.boolean("point_weights", false);
     }
 
     MlpShape chain(int n_inner, int64_t n_hidden) const {

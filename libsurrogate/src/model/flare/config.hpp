@@ -63,6 +63,7 @@ struct Config {
     bool rmsnorm = false, out_proj_norm = true, qk_norm = false;
     double attn_scale = 1.0;
     MlpShape in_proj, out_proj, k_proj, v_proj, ffn;
+    bool point_weights = false;  ///< encode counts points with the weights of the domain
     bool shared_latents = false;
     int64_t num_latent_blocks = 0;
     SequenceConfig sequence;

@@ -37,6 +37,8 @@ public:
 
     /// Local; after Passes::allocate(). n_chunk_global as there.
     void allocate(int64_t n_chunk_global);
+    /// Local, after allocate(): weights of the points as Sweep::weigh() takes them.
+    void weigh(const T* log_weights) { sweep_->weigh(log_weights); }
 
     /// (out_dim): gradients of one prediction of a whole sequence, which run() starts from instead
     /// of `back`; the same on every rank.

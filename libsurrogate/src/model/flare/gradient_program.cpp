@@ -54,6 +54,7 @@ private:
         Shared::allocate();
         back_.allocate();
         backward_.allocate(this->n_chunk_global());
+        backward_.weigh(this->weights_.tiles());
     }
 
     BackwardPorts<T> back_;

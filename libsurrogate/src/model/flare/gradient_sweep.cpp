@@ -184,8 +184,9 @@ void GradientSweep<T>::mix_back(const BlockWeights<T>& block, int64_t tile, Scra
     const Tile<T> dk = view_of(scratch.dk.data(), tile), dv = view_of(scratch.dv.data(), tile);
     const Tile<T> rows = of_points(tile);
     if (!sequence_.tokens || !sequence_.tokens->has_hidden(tile)) {
+        const T* const log_weight = log_weights_ ? log_weights_ + tile * tile_points : nullptr;
         kernels::flare::mix_backward<T>(queue_, block.queries, latents.of_block, k, v, dy, rows, dk,
-                                        dv, latents.dq);
+                                        dv, latents.dq, log_weight);
         return;
     }
     T* room = scratch.visible.data();

@@ -53,6 +53,8 @@ public:
 
     /// Takes over the number of points of the ports. Takes memory for more than ever before.
     void resize();
+    /// Weights of the points, as Sweep::weigh() takes them.
+    void weigh(const T* log_weights) { log_weights_ = log_weights; }
 
     /// Data of the latents in a sweep, and the destination of its sums over points.
     struct Latents {
@@ -119,6 +121,7 @@ private:
     OfSequence sequence_;
     Streams<T>& streams_;
     const Places& places_;
+    const T* log_weights_ = nullptr;
     kernels::Buffer<T> of_points_;  // (n_tile, point_rows * H, tile_points)
     std::vector<Scratch> scratch_;  // (n_thread)
 };

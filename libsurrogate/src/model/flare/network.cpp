@@ -34,6 +34,11 @@ public:
         return {{"logits", config_.out_dim,
                  is_by_token ? PortPlace::output_points : PortPlace::clouds}};
     }
+    /// Predictions on the host; weights count in one cloud.
+    bool keeps_clouds(const PlanRequest& request) const override {
+        return !config_.is_sequence() && !config_.point_weights && !request.gradients &&
+               !request.device;
+    }
     /// The official double run of a sequence keeps its tables of positions in single precision.
     double truth_accuracy() const override {
         const bool is_exact = config_.sequence.position == PositionCode::learned;
@@ -87,6 +92,11 @@ private:
                         std::string("FLARE variant '") +
                             (config_.is_sequence() ? "ModelWrapper" : "BigFLAREModel") +
                             "' is not built for backend 'cuda'; use backend 'simd' or 'auto'");
+        }
+        if (config_.point_weights) {
+            throw Error(Status::not_supported,
+                        "FLARE with weights of points (network.point_weights of its card) is not "
+                        "built for backend 'cuda'; use backend 'simd' or 'auto'");
         }
         return device_weights_.get(*request.device, request.precision, config_, layers_.single());
     }

@@ -30,6 +30,8 @@ public:
     /// Local; once the ports are allocated, and again when points have moved. The reproducible mode
     /// adds up chunks of chunk_tiles tiles, n_chunk_global of them over all ranks.
     void allocate(int64_t chunk_tiles, int64_t n_chunk_global);
+    /// Local, after allocate(): weights of the points as Sweep::weigh() takes them.
+    void weigh(const T* log_weights) { sweep_->weigh(log_weights); }
 
     /// Collective. Returns whether all sums were finite; nothing is computed if not alive.
     bool run(bool alive);

@@ -7,6 +7,7 @@
 #include "libsurrogate/src/domain/canonical_order.hpp"
 #include "libsurrogate/src/model/family/network.hpp"
 #include "libsurrogate/src/model/flare/passes.hpp"
+#include "libsurrogate/src/model/flare/point_weights.hpp"
 
 namespace surrogate::impl::flare {
 
@@ -24,10 +25,21 @@ public:
           passes_(config, layers, comm(), request.queue, request.reproducible, ports_, {}, keeps) {}
 
     void connect() override {
-        if (reproducible_) reorder(canonical_route(domain_, kernels::flare::chunk_points));
-        comm().agree([&] { allocate(); });
+        if (config_.point_weights) weights_.read(domain_);
+        if (reproducible_) {
+            RowRoute route =
+                canonical_route(domain_, kernels::flare::chunk_points, weights_.has_zero());
+            if (config_.point_weights) weights_.place(comm(), route);
+            reorder(std::move(route));
+        }
+        comm().agree([&] {
+            if (config_.point_weights && !reproducible_) weights_.place();
+            allocate();
+        });
     }
+    /// Several clouds are another program.
     bool follow() override {
+        if (domain_.n_cloud() > 1) return false;
         connect();
         return true;
     }
@@ -43,7 +55,7 @@ public:
         return ports_.scatter(outputs, alive);
     }
 
-    int64_t bytes() const override { return ports_.bytes() + passes_.bytes(); }
+    int64_t bytes() const override { return ports_.bytes() + passes_.bytes() + weights_.bytes(); }
     int64_t n_point() const override { return ports_.n_point(); }
     std::vector<LayerCost> costs() const override {
         Work work{n_point(), domain_.n_local(), ports_.is_reordered(),
@@ -61,21 +73,27 @@ public:
 protected:
     Communicator& comm() const { return domain_.context().comm(); }
     /// Chunks of a reproducible plan on all ranks.
-    int64_t n_chunk_global() const {
+    static int64_t n_chunk_of(int64_t n_point) {
         constexpr int64_t n = kernels::flare::chunk_points;
-        return (domain_.n_global() + n - 1) / n;
+        return (n_point + n - 1) / n;
     }
+    int64_t n_chunk_global() const { return n_chunk_of(domain_.n_global()); }
     /// Collective: points will take this route.
     virtual void reorder(RowRoute route) { ports_.reorder(std::move(route)); }
     /// Local: takes what memory depends on the points.
     virtual void allocate() {
         ports_.allocate();
-        passes_.allocate(kernels::flare::chunk_points / kernels::tile_points, n_chunk_global());
+        // Points of weight 0 are not in sums, whose bits must not depend on their number.
+        const int64_t n_chunk =
+            config_.point_weights ? n_chunk_of(weights_.n_counted()) : n_chunk_global();
+        passes_.allocate(kernels::flare::chunk_points / kernels::tile_points, n_chunk);
+        passes_.weigh(weights_.tiles());
     }
 
     const Config& config_;
     const PointDomain& domain_;
     bool reproducible_;
+    PointWeights<T> weights_;
     PointPorts<T> ports_;
     Passes<T> passes_;
 };

@@ -13,6 +13,7 @@ namespace surrogate::impl::flare {
 
 using kernels::Buffer;
 using kernels::flare::exp2_exact;
+using kernels::flare::log2_exact;
 using kernels::flare::lowest_score;
 using kernels::flare::Partial;
 using kernels::flare::Sizes;
@@ -30,23 +31,6 @@ bool divide(const Sum* sums, int64_t n_dim, T* z) {
         finite = finite && std::isfinite(z[d]);
     }
     return finite;
-}
-
-/// Returns log2 of x > 0 in plain double arithmetic without libm, bitwise identical on every
-/// machine. With x = 2^e m, m about 1, log2 x = e + 2 / ln 2 artanh((m - 1) / (m + 1)) by its
-/// series; the first term left out is below 1e-18.
-double log2_exact(double x) {
-    constexpr double two_over_ln_2 = 2.8853900817779268;
-    int exponent = 0;
-    double m = std::frexp(x, &exponent);  // 1/2 <= m < 1
-    if (m < 0.70710678118654752) {
-        m *= 2;
-        --exponent;
-    }
-    const double r = (m - 1) / (m + 1), square = r * r;
-    double sum = 1.0 / 23;
-    for (int odd = 21; odd > 0; odd -= 2) sum = 1.0 / odd + square * sum;
-    return exponent + two_over_ln_2 * r * sum;
 }
 
 template <class T>
