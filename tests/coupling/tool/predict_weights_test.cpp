@@ -55,6 +55,9 @@ protected:
             ModelParts<float> parts(model_file);
             parts.card["network"]["point_weights"] = true;
             Model(Context(), parts.card.dump(), parts.tensors()).save(at("weighted.model"));
+            parts.card["inputs"][2]["role"] = "cloud";
+            parts.card.erase("pooled");
+            Model(Context(), parts.card.dump(), parts.tensors()).save(at("numbers.model"));
             write_grid<QuadWriter>(weighted_square(), at("mesh.vtu"));
             write_grid<QuadWriter>(weighted_square(-1), at("negative.vtu"));
             write_grid<QuadWriter>(probes({2, 9}), at("probes.vtu"));
@@ -81,7 +84,8 @@ protected:
     }
 
     /// Returns predictions of the library at the mesh and, with weight 0, at the probes.
-    std::vector<double> direct(const std::vector<std::string>& files) const {
+    ///   number  the mobility of all points; 0: of the meshes
+    std::vector<double> direct(const std::vector<std::string>& files, double number = 0) const {
         std::vector<double> x, input, weights;
         for (const std::string& file : files) {
             const vtk::MeshFile mesh(at(file), 0, 1);
@@ -93,6 +97,7 @@ protected:
             if (file == "mesh.vtu") add(weights, mesh.values(SURROGATE_POINT, "area", 0));
         }
         weights.resize(input.size());
+        if (number > 0) std::ranges::fill(input, number);
         const auto n = std::ssize(input);
         const Context alone;
         const Domain domain(
@@ -113,6 +118,20 @@ TEST_F(PredictWeights, AreThoseOfTheArray) {
     plain.options = {{"reproducible", "true"}};
     predict(plain);
     EXPECT_NE(pressure("plain.vtu"), pressure("out.vtu"));
+}
+
+TEST_F(PredictWeights, SecondMeshHasTheNumbersOfTheFirst) {
+    tool::PredictArguments all = probing("bare.vtu", "numbers.vtu");
+    all.model = at("numbers.model");
+    all.numbers = {{"mobility", 7}};
+    predict(all);
+    const std::vector<double> found = pressure("numbers.vtu");
+    const std::vector<double> expected = direct({"mesh.vtu", "probes.vtu"}, 7);
+    ASSERT_LT(found.size(), expected.size());
+    EXPECT_TRUE(std::equal(found.rbegin(), found.rend(), expected.rbegin()));
+    all.clouds = "area";
+    all.overwrite = true;
+    expect_words(refusal(all), {"--clouds is 'area', and --at is the mesh", "leave --clouds out"});
 }
 
 TEST_F(PredictWeights, OfASecondMeshAreZero) {
