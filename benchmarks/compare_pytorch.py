@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs the benchmarks of libsurrogate and the same shapes in PyTorch in alternation and prints medians and ratios.
 
-    python3 benchmarks/compare_pytorch.py [--build build] [--rounds 5] [--threads 2] [--only mixer,mlp,block,model]
+    python3 benchmarks/compare_pytorch.py [--build build] [--rounds 5] [--threads 2]
+                                          [--only mixer,mlp,block,model,clouds,clouds_compiled]
 
 CPU, single precision, inference mode, N = 100,000 points, C = 64, 8 heads, M = 128. PyTorch comes from the Python that
-runs this; the programs from a build with -DSURROGATE_BENCHMARKS=ON. The programs alternate: load on the machine
+runs this (clouds: 4,096 clouds of 64 points in one batch, eager or compiled); the programs from a build with -DSURROGATE_BENCHMARKS=ON. The programs alternate: load on the machine
 affects both. Only ratios of such paired runs are meaningful: of wall-clock seconds on an idle machine, of processor
 seconds (all threads) if other programs run too.
 """
@@ -25,6 +26,7 @@ except ImportError:
              "then run it with venv/bin/python3")
 
 N, C, H, M = 100_000, 64, 8, 128
+CLOUDS, CLOUD_POINTS = 4096, 64
 
 
 class ResidualMlp(torch.nn.Module):
@@ -48,7 +50,8 @@ class ResidualMlp(torch.nn.Module):
 
 
 def mix(q, k, v):
-    """Mixer on q (1, H, M, D), k and v (1, H, N, D): encode and decode as two fused attentions."""
+    """Mixer on q (1, H, M, D), k and v (B, H, N, D): encode and decode as two fused attentions."""
+    q = q.expand(len(k), -1, -1, -1)
     z = F.scaled_dot_product_attention(q, k, v, scale=1.0)
     return F.scaled_dot_product_attention(k, q, z, scale=1.0)
 
@@ -64,12 +67,12 @@ class Block(torch.nn.Module):
         self.out = torch.nn.Linear(C, C)
 
     def heads(self, x):
-        return x.view(1, -1, H, C // H).transpose(1, 2)
+        return x.view(len(x), -1, H, C // H).transpose(1, 2)
 
     def forward(self, x):
         u = self.norm1(x)
         y = mix(self.q, self.heads(self.k(u)), self.heads(self.v(u)))
-        x = x + self.out(y.transpose(1, 2).reshape(1, -1, C))
+        x = x + self.out(y.transpose(1, 2).reshape(x.shape))
         return x + self.ffn(self.norm2(x))
 
 
@@ -99,6 +102,10 @@ def torch_case(name):
     if name == "mlp":
         mlp, x = ResidualMlp(C, C, C, 3), torch.randn(1, N, C)
         return lambda: mlp(x)
+    if name.startswith("clouds"):
+        model, x = Model(8), torch.randn(CLOUDS, CLOUD_POINTS, 3)
+        model = torch.compile(model) if name == "clouds_compiled" else model
+        return lambda: model(x)
     model, x = Model(1 if name == "block" else 8), torch.randn(1, N, 3)
     return lambda: model(x)
 
@@ -123,6 +130,8 @@ def ours(build, name, threads):
         "mlp": ("mlp_bench", f"mlp/gelu/threads:{threads}/"),
         "block": ("model_bench", "flare_model/fast/1"),
         "model": ("model_bench", "flare_model/fast/8"),
+        "clouds": ("model_bench", "flare_clouds/fast/8"),
+        "clouds_compiled": ("model_bench", "flare_clouds/fast/8"),
     }[name])
 
 
@@ -139,7 +148,7 @@ def main():
     with torch.inference_mode():
         for name in options.only.split(","):
             compare(name, lambda: ours(options.build, name, options.threads), torch_case(name), "PyTorch",
-                    options.rounds, passes=3)
+                    options.rounds, passes=1 if name.startswith("clouds") else 3)
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // One block and the whole model: FLARE with C = 64, 8 heads, M = 128 on N = 100,000 points, 2
-// threads, through the public interface. Build with -DSURROGATE_BENCHMARKS=ON, run
-// build/bin/model_bench. Reports seconds, microseconds per point and GFLOP/s; the result is checked
-// against the reference backend before it is timed.
+// threads, and on 4,096 clouds of 64 points, through the public interface. Build with
+// -DSURROGATE_BENCHMARKS=ON, run build/bin/model_bench. Reports seconds, microseconds per point and
+// GFLOP/s; the result is checked against the reference backend before it is timed.
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
@@ -37,8 +37,7 @@ double error_against_reference(const Context& context, const Model& model, const
     return std::sqrt(difference / size);
 }
 
-void flare_model(benchmark::State& state, const char* reproducible) {
-    const int64_t n = 100000;
+void run_model(benchmark::State& state, const char* reproducible, int64_t n, int64_t n_cloud) {
     bench::FlareCase flare(static_cast<int>(state.range(0)));
     Context context(Options{{"threads", "2"}});
     Model model(context, flare.path());
@@ -50,9 +49,12 @@ void flare_model(benchmark::State& state, const char* reproducible) {
         return;
     }
     std::vector<float> x = bench::make_inputs(n);
-    std::vector<int64_t> ids(static_cast<size_t>(n));
-    for (int64_t i = 0; i < n; ++i) ids[static_cast<size_t>(i)] = i;
-    Domain domain(context, matrix(x.data(), n, 0), ids.data());
+    std::vector<int64_t> ids(static_cast<size_t>(n)), clouds(ids.size());
+    for (int64_t i = 0; i < n; ++i) {
+        ids[static_cast<size_t>(i)] = i;
+        clouds[static_cast<size_t>(i)] = i * n_cloud / n;
+    }
+    Domain domain(context, {matrix(x.data(), n, 0), ids.data(), clouds.data(), nullptr});
     Plan plan(model, domain, options);
     for (auto _ : state) benchmark::DoNotOptimize(predict(plan, x));
     const double points = static_cast<double>(n) * static_cast<double>(state.iterations());
@@ -66,6 +68,13 @@ void flare_model(benchmark::State& state, const char* reproducible) {
         benchmark::Counter(points * flare.pairs(), benchmark::Counter::kIsRate);
 }
 
+void flare_model(benchmark::State& state, const char* reproducible) {
+    run_model(state, reproducible, 100000, 1);
+}
+void flare_clouds(benchmark::State& state, const char* reproducible) {
+    run_model(state, reproducible, 4096 * 64, 4096);
+}
+
 BENCHMARK_CAPTURE(flare_model, fast, "false")
     ->Arg(1)
     ->Arg(8)
@@ -73,6 +82,12 @@ BENCHMARK_CAPTURE(flare_model, fast, "false")
     ->MeasureProcessCPUTime()
     ->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(flare_model, reproducible, "true")
+    ->Arg(8)
+    ->UseRealTime()
+    ->MeasureProcessCPUTime()
+    ->Unit(benchmark::kMillisecond);
+
+BENCHMARK_CAPTURE(flare_clouds, fast, "false")
     ->Arg(8)
     ->UseRealTime()
     ->MeasureProcessCPUTime()

@@ -47,7 +47,7 @@ ModelCase::ModelCase(const std::string& family, const nlohmann::json& network) {
     writer.card = {{"format", 1}, {"family", family}, {"network", network}};
     impl::Card card;
     card.family = family;
-    card.network = network;
+    card.network.root() = network;
     for (const impl::TensorSpec& spec : impl::required_tensors(card, any_number)) {
         if (spec.is_optional) continue;
         int64_t n = 1;

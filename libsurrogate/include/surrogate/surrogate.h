@@ -594,8 +594,8 @@ typedef struct surrogate_points {
      * coordinates */
     surrogate_array x;
     /* [n_local] distinct over all ranks, or NULL. The reproducible mode orders points by it
-     * (without ids by coordinates, which must then differ from point to point); messages name
-     * points by it */
+     * (without ids by coordinates, which must then differ from point to point of a cloud); messages
+     * name points by it */
     const int64_t* global_id;
     /* [n_local] the cloud of each point, or NULL: all points belong to cloud 0. Points of different
      * clouds do not attend to each other: many small problems in one run (cell problems, columns,

@@ -23,6 +23,12 @@ std::vector<int64_t> canonical_positions(const PointDomain& domain,
                                          const char* asker = "reproducible mode",
                                          bool keeps_clouds = false);
 
+/// Position of every local point among all points of a domain, ordered by (cloud, global id), or by
+/// (cloud, coordinates) if the domain has no ids: the points of a cloud are neighbors, in the order
+/// that a domain of this cloud alone has. Collective; throws as canonical_positions(), about points
+/// of one cloud.
+std::vector<int64_t> positions_by_cloud(const PointDomain& domain);
+
 /// The route of the points of a domain to the canonical order, cut into blocks of block_rows rows
 /// that are distributed over the ranks: what is computed block by block is the same for every
 /// number of ranks and every partition. weightless_last: points of weight 0 come behind all others,

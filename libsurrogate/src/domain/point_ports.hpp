@@ -40,16 +40,29 @@ public:
     /// Collective: the points will be in the order of this route, from the domain's points to their
     /// positions. Called again when points move.
     void reorder(RowRoute route);
-    /// Local; after reorder(), if at all. Takes memory for more points than ever before.
+    /// Local; after reorder(), if at all: the program's point i is in column slots[i] % tile_points
+    /// of tile slots[i] / tile_points, and tile t has its tile_sizes[t] points in its first
+    /// columns. Without it points fill the tiles in their order. Both spans must outlive the runs.
+    /// Called again when points move.
+    void place(std::span<const int64_t> slots, std::span<const int64_t> tile_sizes);
+    /// Local; after reorder() and place(), if at all. Takes memory for more points than ever
+    /// before.
     void allocate();
 
     bool is_reordered() const { return rows_.has_value(); }
     int64_t n_point() const { return n_point_; }  ///< of the program on this rank
-    int64_t n_tile() const { return (n_point_ + kernels::tile_points - 1) / kernels::tile_points; }
+    int64_t n_tile() const {
+        if (is_placed_) return std::ssize(tile_sizes_);
+        return (n_point_ + kernels::tile_points - 1) / kernels::tile_points;
+    }
+    int64_t n_in_tile(int64_t tile) const {
+        if (is_placed_) return tile_sizes_[static_cast<size_t>(tile)];
+        return std::min(kernels::tile_points, n_point_ - tile * kernels::tile_points);
+    }
 
     /// Tiles (n_channel, points of the tile) of the program's points; padding is zero.
-    kernels::Tile<T> input(int64_t tile) { return tile_of(input_, tile, n_input_, n_point_); }
-    kernels::Tile<T> output(int64_t tile) { return tile_of(output_, tile, n_output_, n_point_); }
+    kernels::Tile<T> input(int64_t tile) { return tile_of(input_, tile, n_input_); }
+    kernels::Tile<T> output(int64_t tile) { return tile_of(output_, tile, n_output_); }
 
     /// Local: reads the solver's columns; see Program::gather. first_column: number of the first of
     /// them among the columns of the run, if the program reads those before it in another way.
@@ -67,16 +80,24 @@ public:
     }
 
 private:
-    static kernels::Tile<T> tile_of(kernels::Buffer<T>& buffer, int64_t tile, int64_t n_channel,
-                                    int64_t n_point) {
-        const int64_t first = tile * kernels::tile_points;
-        return {buffer.data() + first * n_channel,
-                {n_channel, std::min(kernels::tile_points, n_point - first)},
+    kernels::Tile<T> tile_of(kernels::Buffer<T>& buffer, int64_t tile, int64_t n_channel) const {
+        return {buffer.data() + tile * kernels::tile_points * n_channel,
+                {n_channel, n_in_tile(tile)},
                 {kernels::tile_points, 1}};
+    }
+    /// Position of the program's point i in the tiles.
+    int64_t slot(int64_t i) const { return is_placed_ ? slots_[static_cast<size_t>(i)] : i; }
+    static T* at(kernels::Buffer<T>& buffer, int64_t slot, int64_t n_channel) {
+        return buffer.data() + slot / kernels::tile_points * kernels::tile_points * n_channel +
+               slot % kernels::tile_points;
     }
     /// body(first point, number of points, thread) over the solver's points; the first bad value.
     template <class Body>
     BadValue for_solver_tiles(const Body& body);
+    /// body(first point, number of points, slot of the first) over the points of a range that are
+    /// neighbors in a tile, too; the first bad value.
+    template <class Body>
+    BadValue for_runs(int64_t first, int64_t count, const Body& body) const;
     void send_back(bool alive);
 
     const PointDomain& domain_;
@@ -84,8 +105,10 @@ private:
     int64_t n_input_, n_output_;
     int64_t n_point_ = 0;
     std::optional<RowExchange<T>> rows_;
-    kernels::Buffer<T> input_, output_;  // (n_tile, channels, tile_points)
-    FirstBad bad_;                       // (n_thread)
+    bool is_placed_ = false;
+    std::span<const int64_t> slots_, tile_sizes_;  // (n_point), (n_tile), only if placed
+    kernels::Buffer<T> input_, output_;            // (n_tile, channels, tile_points)
+    FirstBad bad_;                                 // (n_thread)
 };
 
 }  // namespace surrogate::impl

@@ -13,23 +13,27 @@ namespace {
 class HostExecution final : public Execution {
 public:
     HostExecution(const Network& network, const PlanRequest& request)
-        : outside_(request.queue.n_thread(), n_channel_of(network.inputs())) {
-        const bool by_cloud = request.input.n_cloud() > 1 && !network.keeps_clouds(request);
+        : input_(request.input),
+          keeps_clouds_(network.keeps_clouds(request)),
+          by_cloud_(needs_program_by_cloud()),
+          outside_(request.queue.n_thread(), n_channel_of(network.inputs())) {
         if (request.gradients) {
-            auto program = by_cloud         ? make_clouds_gradient_program(network, request)
+            auto program = by_cloud_        ? make_clouds_gradient_program(network, request)
                            : request.device ? network.device_gradient_program(request)
                                             : network.gradient_program(request);
             gradients_ = program.get();
             program_ = std::move(program);
         } else {
-            program_ = by_cloud ? make_clouds_program(network, request) : network.program(request);
+            program_ = by_cloud_ ? make_clouds_program(network, request) : network.program(request);
         }
     }
 
     /// Collective, unlike the constructor: ranks agree that they have the object before they meet
     /// in here.
     void connect() { program_->connect(); }
-    bool follow() override { return program_->follow(); }
+    bool follow() override {
+        return by_cloud_ == needs_program_by_cloud() && program_->follow();
+    }
     GradientProgram* gradients() override { return gradients_; }
 
     Result run(int64_t, std::span<const Column> inputs, std::span<const Column> outputs,
@@ -54,6 +58,10 @@ public:
     std::vector<std::string> notes() const override { return program_->notes(); }
 
 private:
+    bool needs_program_by_cloud() const { return input_.n_cloud() > 1 && !keeps_clouds_; }
+
+    const Domain& input_;
+    bool keeps_clouds_, by_cloud_;
     std::unique_ptr<Program> program_;
     GradientProgram* gradients_ = nullptr;  // program_, if it has a backward pass
     OutsideCounts outside_;

@@ -39,4 +39,15 @@ double ExactGrid::value(const int64_t* sum, int64_t stride) const {
     return total;
 }
 
+ExactRounding::ExactRounding(double bound) {
+    if (bound == 0) return;
+    int exponent = 0;
+    std::frexp(bound, &exponent);
+    const int shift = 62 - exponent, half = shift / 2;
+    up_[0] = std::ldexp(1.0, half);
+    up_[1] = std::ldexp(1.0, shift - half);
+    down_[0] = std::ldexp(1.0, -half);
+    down_[1] = std::ldexp(1.0, half - shift);
+}
+
 }  // namespace surrogate::impl

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 
 namespace surrogate::impl {
@@ -28,6 +29,25 @@ private:
     int shift_ = 0;
     bool two_limbs_ = false;
     bool is_zero_ = false;  // bound 0: all terms are 0
+};
+
+/// Values of sums of one term on an ExactGrid of one term, without integers: loops over terms
+/// vectorize.
+class ExactRounding {
+public:
+    /// bound as of ExactGrid.
+    explicit ExactRounding(double bound);
+
+    /// Returns what add() to an empty sum and value() return.
+    double operator()(double term) const {
+        constexpr double integers = 0x1p52;  // doubles from here on are integers
+        const double scaled = term * up_[0] * up_[1], shift = std::copysign(integers, scaled);
+        const double high = std::abs(scaled) < integers ? (scaled + shift) - shift : scaled;
+        return high * down_[0] * down_[1];
+    }
+
+private:
+    double up_[2] = {0, 0}, down_[2] = {0, 0};  // 2^shift and 2^-shift as products, 0: bound 0
 };
 
 }  // namespace surrogate::impl

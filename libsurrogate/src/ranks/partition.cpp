@@ -40,6 +40,22 @@ std::vector<int64_t> block_begins(int64_t n, int64_t block_rows, int size) {
     return begins;
 }
 
+std::vector<int64_t> block_begins(std::span<const int64_t> group_begins, int64_t block_rows,
+                                  int size) {
+    const int64_t n = group_begins.back();
+    std::vector<int64_t> begins(static_cast<size_t>(size + 1), n);
+    for (int rank = 0; rank < size; ++rank) {
+        const int64_t even = balanced_range(n, rank, size).begin;
+        const auto next = std::ranges::upper_bound(group_begins, even);
+        if (next == group_begins.end()) continue;  // even is n
+        const int64_t group = *(next - 1);
+        const int64_t below = group + (even - group) / block_rows * block_rows;
+        const int64_t above = std::min(below + block_rows, *next);
+        begins[static_cast<size_t>(rank)] = even - below <= above - even ? below : above;
+    }
+    return begins;
+}
+
 namespace {
 
 /// Steele, Lea and Flood's splitmix64: the same stream on every machine, unlike the standard

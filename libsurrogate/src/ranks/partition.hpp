@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -28,6 +29,11 @@ Range balanced_range(int64_t n, int rank, int size);
 /// blocks of block_rows rows, the last one shorter, and the blocks are distributed by
 /// balanced_range.
 std::vector<int64_t> block_begins(int64_t n, int64_t block_rows, int size);
+
+/// Returns the same for rows in groups, of which group g begins at row group_begins[g]; its last
+/// element is n. Blocks begin anew with each group, and ranks get about n / size rows.
+std::vector<int64_t> block_begins(std::span<const int64_t> group_begins, int64_t block_rows,
+                                  int size);
 
 /// See surrogate_partition. Throws unknown_name or invalid_argument.
 std::vector<int64_t> partition_rows(std::string_view kind, int64_t n_rows, int rank, int size);

@@ -74,6 +74,24 @@ TEST_P(CanonicalOrderRanks, SortsByCoordinatesAxisByAxis) {
     EXPECT_EQ(impl::canonical_positions(domain), expected);
 }
 
+TEST_P(CanonicalOrderRanks, SortsByCloudAndThenById) {
+    constexpr int64_t n = 101;
+    const std::vector<int64_t> rows = own_rows(GetParam(), n, world);
+    std::vector<int64_t> ids, clouds;
+    std::vector<std::pair<int64_t, int64_t>> keys;
+    for (int64_t row : rows) {
+        ids.push_back(odd_id(row, n));
+        clouds.push_back(row % 7);
+        keys.emplace_back(clouds.back(), ids.back());
+    }
+    const DarcyCase points(rows);
+    const surrogate_points given{matrix(points.x.data(), points.n(), 2), ids.data(), clouds.data(),
+                                 nullptr};
+    const PointDomain domain(ranks(), &given);
+    EXPECT_EQ(impl::positions_by_cloud(domain), positions(keys));
+    EXPECT_EQ(impl::canonical_positions(domain), positions(ids));
+}
+
 TEST_P(CanonicalOrderRanks, RowsGoToTheirPlaceAndBack) {
     constexpr int64_t n = 101, block = 8;
     const std::vector<int64_t> rows = own_rows(GetParam(), n, world);

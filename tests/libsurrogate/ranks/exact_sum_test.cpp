@@ -57,6 +57,23 @@ TEST_P(ExactSum, EveryTermIsResolvedFarBelowTheBound) {
     }
 }
 
+TEST(ExactRounding, GivesTheValueOfASumOfOneTerm) {
+    for (const double bound : {0.0, 1024.0, 3.7, 1e-300, 1e300, 0x1p-1060, 0x1.8p1023}) {
+        const ExactGrid grid(1, bound);
+        const ExactRounding rounded(bound);
+        std::vector<double> terms = random_terms(1000, 0.999);
+        for (const double tiny : {0.0, -0.0, 1.0, -1.0, 0x1p-53, 0x1.8p-62, 0x1p-63, -0x1p-64})
+            terms.push_back(tiny);
+        for (const double term : terms) {
+            int64_t sum[] = {0};
+            grid.add(term * bound, sum, 1);
+            const double expected = grid.value(sum, 1), found = rounded(term * bound);
+            ASSERT_EQ(found, expected) << term << " * " << bound;
+            ASSERT_EQ(std::signbit(found), std::signbit(expected)) << term << " * " << bound;
+        }
+    }
+}
+
 TEST_P(ExactSum, AllTermsAtTheBoundDoNotOverflow) {
     const int64_t n = GetParam();
     const double largest = std::nextafter(8.0, 0.0);  // just below a power of two: the worst case

@@ -99,6 +99,27 @@ TEST(Range, IntersectionOfRangesApartIsEmpty) {
     EXPECT_EQ(impl::intersection({2, 4}, {4, 9}).size(), 0);
 }
 
+TEST(BlockBegins, OfGroupsCutGroupsIntoWholeBlocks) {
+    const std::vector<int64_t> groups = {0, 3, 3, 28, 30, 130};
+    for (const int size : {1, 2, 3, 7, 200}) {
+        const std::vector<int64_t> begins = impl::block_begins(groups, 10, size);
+        ASSERT_EQ(std::ssize(begins), size + 1);
+        EXPECT_EQ(begins.front(), 0);
+        EXPECT_EQ(begins.back(), 130);
+        EXPECT_TRUE(std::ranges::is_sorted(begins));
+        for (int rank = 0; rank < size; ++rank) {
+            const int64_t begin = begins[static_cast<size_t>(rank)];
+            EXPECT_LE(std::abs(begin - impl::balanced_range(130, rank, size).begin), 5);
+            if (begin == 130) continue;
+            const int64_t group = *(std::ranges::upper_bound(groups, begin) - 1);
+            EXPECT_EQ((begin - group) % 10, 0) << begin;
+        }
+    }
+    EXPECT_EQ(impl::block_begins(std::vector<int64_t>{0}, 10, 2), (std::vector<int64_t>{0, 0, 0}));
+    EXPECT_EQ(impl::block_begins(std::vector<int64_t>{0, 25}, 10, 2),
+              (std::vector<int64_t>{0, 10, 25}));
+}
+
 TEST(BlockBegins, GiveWholeBlocksToEachRank) {
     EXPECT_EQ(impl::block_begins(20, 8, 1), (Rows{0, 20}));
     EXPECT_EQ(impl::block_begins(20, 8, 2), (Rows{0, 16, 20}));

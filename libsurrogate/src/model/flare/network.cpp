@@ -34,6 +34,11 @@ public:
         return {{"logits", config_.out_dim,
                  is_by_token ? PortPlace::output_points : PortPlace::clouds}};
     }
+    /// Predictions on the host; weights count in one cloud.
+    bool keeps_clouds(const PlanRequest& request) const override {
+        return !config_.is_sequence() && !config_.point_weights && !request.gradients &&
+               !request.device;
+    }
     /// The official double run of a sequence keeps its tables of positions in single precision.
     double truth_accuracy() const override {
         const bool is_exact = config_.sequence.position == PositionCode::learned;

@@ -37,7 +37,9 @@ public:
             allocate();
         });
     }
+    /// Several clouds are another program.
     bool follow() override {
+        if (domain_.n_cloud() > 1) return false;
         connect();
         return true;
     }

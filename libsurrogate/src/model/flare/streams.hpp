@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <span>
 
 #include "kernels/base/buffer.hpp"
 #include "kernels/base/view.hpp"
@@ -37,6 +38,13 @@ public:
         resize(mid_, keeps_ == Keeps::nothing ? 0 : n_kept);
         resize(k_, n_kept);
     }
+    /// The same for tiles that share memory: tile t has the memory of slots[t] < n_slot. All
+    /// becomes zero. `slots` must outlive the runs.
+    void resize(int64_t n_slot, std::span<const int64_t> slots) {
+        slots_ = slots;
+        resize(n_slot);
+        clear();
+    }
     /// Everything becomes zero.
     void clear() {
         for (kernels::Buffer<T>* buffer : {&x_, &mid_, &k_}) std::ranges::fill(*buffer, T(0));
@@ -54,16 +62,18 @@ public:
 private:
     int64_t kept(int64_t block) const { return keeps_ == Keeps::everything ? block : 0; }
     T* at(kernels::Buffer<T>& buffer, int64_t slot, int64_t tile) {
+        if (!slots_.empty()) tile = slots_[static_cast<size_t>(tile)];
         return buffer.data() + (slot * n_tile_ + tile) * tile_size_;
     }
     void resize(kernels::Buffer<T>& buffer, int64_t n_slot) {
         buffer.resize(n_slot * n_tile_ * tile_size_);
-        for (int64_t slot = 0; slot < n_slot && n_tile_ > 0; ++slot)
-            std::fill_n(at(buffer, slot, n_tile_ - 1), tile_size_, T(0));
+        for (int64_t slot = 1; slot <= n_slot && n_tile_ > 0; ++slot)
+            std::fill_n(buffer.data() + (slot * n_tile_ - 1) * tile_size_, tile_size_, T(0));
     }
 
     Keeps keeps_;
     int64_t num_blocks_, tile_size_, n_tile_ = 0;
+    std::span<const int64_t> slots_;  // (tiles), empty: each tile has its own memory
     kernels::Buffer<T> x_, mid_, k_;  // (slot, n_tile, C, tile_points)
 };
 

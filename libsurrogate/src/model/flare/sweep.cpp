@@ -32,10 +32,14 @@ Sweep<T>::Sweep(const Config& config, const Layers<T>& layers, const kernels::Qu
 
 template <class T>
 void Sweep<T>::resize() {
-    n_point_ = ports_.n_point();
     streams_.resize(sequence_.tokens ? sequence_.tokens->n_tile() : ports_.n_tile());
     // The last tile of tokens may precede the tile of the class token.
     if (sequence_.tokens) streams_.clear();
+}
+
+template <class T>
+void Sweep<T>::resize(int64_t n_slot, std::span<const int64_t> slots) {
+    streams_.resize(n_slot, slots);
 }
 
 template <class T>
@@ -47,15 +51,20 @@ void Sweep<T>::mlp(const MlpWeights<T>& weights, Tile<const T> x, Scratch& scrat
 }
 
 template <class T>
-void Sweep<T>::finish_block(int64_t i, int64_t tile, Scratch& scratch, const T* z) {
+void Sweep<T>::decode(int64_t i, int64_t tile, int thread, const T* z) {
+    const BlockWeights<T>& block = layers_.blocks[static_cast<size_t>(i)];
+    kernels::flare::decode<T>(queue_, block.queries, keys(i, tile), z, decoded(tile, thread));
+}
+
+template <class T>
+void Sweep<T>::finish_block(int64_t i, int64_t tile, int thread) {
+    Scratch& scratch = this->scratch(thread);
     const BlockWeights<T>& block = layers_.blocks[static_cast<size_t>(i)];
     const Tile<T> before = view_of(streams_.x(i, tile), tile);
     const Tile<T> mid = view_of(streams_.mid(i, tile), tile);
     const Tile<T> x = view_of(streams_.x(i + 1, tile), tile);
-    const Tile<T> k = view_of(streams_.k(i, tile), tile);
-    const Tile<T> y = view_of(scratch.y.data(), tile);
+    const Tile<T> y = decoded(tile, thread);
     const Tile<T> normed = view_of(scratch.normed.data(), tile);
-    kernels::flare::decode<T>(queue_, block.queries, k, z, y);
     if (sequence_.tokens) sequence_.tokens->silence(tile, y);
     project_attention<T>(queue_, block, sequence_.tokens, {i, tile}, y, before, normed, mid);
     kernels::normalise<T>(queue_, block.norm2, mid, normed);
@@ -76,6 +85,8 @@ void normalise_heads(const kernels::Queue& queue, const kernels::Norm<T>& norm, 
     }
 }
 
+}  // namespace
+
 template <class T>
 void raise_maxima(Tile<const T> v, int64_t n_head, T* v_max) {
     const int64_t n_dim = v.shape[0] / n_head;
@@ -88,15 +99,12 @@ void raise_maxima(Tile<const T> v, int64_t n_head, T* v_max) {
     }
 }
 
-}  // namespace
-
 template <class T>
-void Sweep<T>::start_block(int64_t i, int64_t tile, Scratch& scratch,
-                           kernels::flare::Partial<T> partial, T* v_max) {
+void Sweep<T>::project(int64_t i, int64_t tile, int thread) {
+    Scratch& scratch = this->scratch(thread);
     const BlockWeights<T>& block = layers_.blocks[static_cast<size_t>(i)];
     const Tile<T> x = view_of(streams_.x(i, tile), tile);
-    const Tile<T> k = view_of(streams_.k(i, tile), tile);
-    const Tile<T> v = view_of(scratch.v.data(), tile);
+    const Tile<T> k = keys(i, tile), v = values(tile, thread);
     const Tile<T> normed = view_of(scratch.normed.data(), tile);
     if (sequence_.tokens) sequence_.tokens->add_positions(tile, x);
     kernels::normalise<T>(queue_, block.norm1, x, normed);
@@ -104,7 +112,13 @@ void Sweep<T>::start_block(int64_t i, int64_t tile, Scratch& scratch,
     mlp(block.v_proj, normed, scratch, false, v);
     if (config_.qk_norm) normalise_heads(queue_, block.k_norm, config_.num_heads, k);
     if (sequence_.tokens) sequence_.tokens->turn(tile, k, scratch.y.data());
-    encode(block, tile, scratch, k, v, partial, v_max);
+}
+
+template <class T>
+void Sweep<T>::encode(int64_t i, int64_t tile, int thread, kernels::flare::Partial<T> partial,
+                      T* v_max) {
+    encode(layers_.blocks[static_cast<size_t>(i)], tile, scratch(thread), keys(i, tile),
+           values(tile, thread), partial, v_max);
 }
 
 /// Without the tokens that a mask hides.
@@ -164,18 +178,19 @@ void Sweep<T>::encode_weighted(const BlockWeights<T>& block, int64_t tile, Scrat
 
 /// Before the first block.
 template <class T>
-void Sweep<T>::enter(int64_t tile, Scratch& scratch) {
+void Sweep<T>::enter(int64_t tile, int thread) {
     const Tile<T> x = view_of(streams_.x(0, tile), tile);
     if (sequence_.tokens) {
         sequence_.tokens->embed(tile, x);
     } else {
-        mlp(layers_.in_proj, ports_.input(tile), scratch, false, x);
+        mlp(layers_.in_proj, ports_.input(tile), scratch(thread), false, x);
     }
 }
 
 /// Behind the last one.
 template <class T>
-void Sweep<T>::leave(int64_t tile, Scratch& scratch) {
+void Sweep<T>::leave(int64_t tile, int thread) {
+    Scratch& scratch = this->scratch(thread);
     Tile<const T> last = view_of(streams_.x(config_.num_blocks, tile), tile);
     if (config_.out_proj_norm) {
         const Tile<T> normed = view_of(scratch.normed.data(), tile);
@@ -199,16 +214,17 @@ void Sweep<T>::leave(int64_t tile, Scratch& scratch) {
 template <class T>
 void Sweep<T>::run(int64_t s, int64_t tile, int thread, const T* z,
                    kernels::flare::Partial<T> partial, T* v_max) {
-    Scratch& scratch = scratch_[static_cast<size_t>(thread)];
     if (s == 0) {
-        enter(tile, scratch);
+        enter(tile, thread);
     } else {
-        finish_block(s - 1, tile, scratch, z);
+        decode(s - 1, tile, thread, z);
+        finish_block(s - 1, tile, thread);
     }
     if (s < config_.num_blocks) {
-        start_block(s, tile, scratch, partial, v_max);
+        project(s, tile, thread);
+        encode(s, tile, thread, partial, v_max);
     } else {
-        leave(tile, scratch);
+        leave(tile, thread);
     }
 }
 
@@ -220,6 +236,8 @@ int64_t Sweep<T>::bytes() const {
     return n_byte;
 }
 
+template void raise_maxima(Tile<const float>, int64_t, float*);
+template void raise_maxima(Tile<const double>, int64_t, double*);
 template class Sweep<float>;
 template class Sweep<double>;
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "kernels/base/buffer.hpp"
@@ -46,6 +47,8 @@ public:
 
     /// Takes over the number of points of the ports. Takes memory for more than ever before.
     void resize();
+    /// The same for tiles that share memory; see Streams::resize.
+    void resize(int64_t n_slot, std::span<const int64_t> slots);
     /// Weights of the points in encode, as PointWeights::tiles() returns them; null: none. They
     /// must outlive the object.
     void weigh(const T* log_weights) { log_weights_ = log_weights; }
@@ -56,6 +59,20 @@ public:
     /// at once.
     void run(int64_t s, int64_t tile, int thread, const T* z, kernels::flare::Partial<T> partial,
              T* v_max);
+
+    // Stages of run(), for a caller that decodes and encodes the points of a tile in parts. Sweep s
+    // is enter() or finish_block(s - 1), and then project(s) or leave().
+    void enter(int64_t tile, int thread);
+    void finish_block(int64_t i, int64_t tile, int thread);  ///< after decoding into decoded()
+    void project(int64_t i, int64_t tile, int thread);       ///< into keys() and values()
+    void leave(int64_t tile, int thread);
+    kernels::Tile<T> keys(int64_t i, int64_t tile) { return view_of(streams_.k(i, tile), tile); }
+    kernels::Tile<T> values(int64_t tile, int thread) {
+        return view_of(scratch(thread).v.data(), tile);
+    }
+    kernels::Tile<T> decoded(int64_t tile, int thread) {
+        return view_of(scratch(thread).y.data(), tile);
+    }
 
     Streams<T>& streams() { return streams_; }
     int64_t bytes() const;
@@ -70,34 +87,35 @@ private:
 
     /// A tile of C channels.
     kernels::Tile<T> view_of(T* data, int64_t tile) const {
-        const int64_t n = sequence_.tokens ? sequence_.tokens->n_in_tile(tile)
-                                           : std::min(kernels::tile_points,
-                                                      n_point_ - tile * kernels::tile_points);
+        const int64_t n =
+            sequence_.tokens ? sequence_.tokens->n_in_tile(tile) : ports_.n_in_tile(tile);
         return {data, {config_.channel_dim, n}, {kernels::tile_points, 1}};
     }
     void mlp(const MlpWeights<T>& weights, kernels::Tile<const T> x, Scratch& scratch,
              bool accumulate, kernels::Tile<T> y);
-    void finish_block(int64_t block, int64_t tile, Scratch& scratch, const T* z);
-    void start_block(int64_t block, int64_t tile, Scratch& scratch,
-                     kernels::flare::Partial<T> partial, T* v_max);
+    void decode(int64_t i, int64_t tile, int thread, const T* z);
+    void encode(int64_t i, int64_t tile, int thread, kernels::flare::Partial<T> partial, T* v_max);
     void encode(const BlockWeights<T>& block, int64_t tile, Scratch& scratch,
                 kernels::Tile<const T> k, kernels::Tile<const T> v,
                 kernels::flare::Partial<T> partial, T* v_max);
     void encode_weighted(const BlockWeights<T>& block, int64_t tile, Scratch& scratch,
                          kernels::Tile<const T> k, kernels::Tile<const T> v,
                          kernels::flare::Partial<T> partial, T* v_max);
-    void enter(int64_t tile, Scratch& scratch);
-    void leave(int64_t tile, Scratch& scratch);
+
+    Scratch& scratch(int thread) { return scratch_[static_cast<size_t>(thread)]; }
 
     const Config& config_;
     const Layers<T>& layers_;
     kernels::Queue queue_;
     PointPorts<T>& ports_;
     OfSequence sequence_;
-    int64_t n_point_ = 0;
     const T* log_weights_ = nullptr;
     Streams<T> streams_;
     std::vector<Scratch> scratch_;  // (n_thread)
 };
+
+/// Raises v_max (H) to the largest |v| of each head of a tile.
+template <class T>
+void raise_maxima(kernels::Tile<const T> v, int64_t n_head, T* v_max);
 
 }  // namespace surrogate::impl::flare

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "kernels/base/queue.hpp"
+#include "kernels/flare/flare.hpp"
+#include "libsurrogate/src/core/communicator.hpp"
+#include "libsurrogate/src/model/flare/cloud_tiles.hpp"
+
+namespace surrogate::impl::flare {
+
+/// Computes the latents z (H, M, D) of a cloud from the encoding of its only chunk: bitwise those
+/// of a Reduction over this chunk. v_max (H): its largest |v|, for the reproducible mode; null: the
+/// fast one. Returns false if they are not finite. Local.
+template <class T>
+bool latents_of(kernels::flare::Partial<T> partial, const T* v_max, T* z);
+
+/// From the encodings of chunks to the latents of divided clouds (see CloudTiles), as Reduction
+/// computes them of one cloud. Clouds on several ranks share one all-reduce of maxima and one of
+/// sums; without such clouds nothing is sent.
+template <class T>
+class CloudReduction {
+public:
+    virtual ~CloudReduction() = default;
+
+    /// Takes over the tiles, which have changed. Takes memory for more clouds than ever before.
+    virtual void resize() = 0;
+
+    /// The partial that takes a chunk, reset; close() says that it is complete. Called by `thread`,
+    /// whose chunks are a range, in order; several threads at once.
+    virtual kernels::flare::Partial<T> open(int64_t chunk, int thread) = 0;
+    virtual void close(int64_t chunk, int thread) = 0;
+
+    /// Takes the largest |v| of each head of an open chunk, (H), from 0 on; null if not needed.
+    virtual T* v_max(int64_t chunk) = 0;
+
+    /// Computes z (divided clouds, H, M, D). If the bool argument is true, this rank sends NaN
+    /// instead of its sums. Returns false if sums are not finite: those of this rank, or those of
+    /// any rank in a shared cloud. Collective if any cloud is shared.
+    virtual bool reduce(Communicator& comm, bool poisoned, T* z) = 0;
+
+    virtual int64_t bytes() const = 0;
+
+    /// Payload and calls of one reduce.
+    virtual int64_t bytes_sent() const = 0;
+    virtual int64_t collectives() const = 0;
+};
+
+/// Any order of sums. `tiles` must outlive it.
+template <class T>
+std::unique_ptr<CloudReduction<T>> fast_cloud_reduction(const kernels::flare::Sizes& sizes,
+                                                        const kernels::Queue& queue,
+                                                        const CloudTiles& tiles);
+
+/// Exact sums over the chunks of each cloud: bitwise those of a plan of this cloud. `tiles` must
+/// outlive it.
+template <class T>
+std::unique_ptr<CloudReduction<T>> reproducible_cloud_reduction(const kernels::flare::Sizes& sizes,
+                                                                const kernels::Queue& queue,
+                                                                const CloudTiles& tiles);
+
+}  // namespace surrogate::impl::flare
