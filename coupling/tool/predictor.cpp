@@ -97,7 +97,7 @@ void Predictor::check_weights() const {
                       "the mesh with their areas or volumes");
 }
 
-/// Reads the second mesh, whose points have the numbers per cloud of the first.
+/// Reads the second mesh. Numbers per cloud come from the first.
 MeshSample Predictor::read_probes(FieldRequest request, const MeshSample& first,
                                   const std::function<void(const std::string&)>& stage) const {
     request.mesh = arguments_.at;

@@ -146,7 +146,7 @@ void CloudLayout::move_edges(Arrays& arrays) const {
                     std::ssize(rows) * static_cast<int64_t>(sizeof(Range)));
 }
 
-/// Edges of cloud `index` of shared() and own(), whose points are those of `domain`.
+/// Gives `domain`, which has the points of cloud `index` of shared() and own(), its edges.
 void CloudLayout::set_edges(const Arrays& arrays, size_t index, PointDomain& domain) const {
     const bool is_shared = index < shared_.size();
     const Cloud& cloud = is_shared ? shared_[index] : own_[index - shared_.size()];

@@ -27,15 +27,15 @@ public:
         int64_t n_point = 0;  ///< of all ranks
     };
 
-    /// Collective. may_share: ranks can compute a cloud together. Without points a cloud is
-    /// computed by nobody. Throws no_memory on all ranks. Memory while it runs: 24 bytes a cloud,
-    /// see also stable_sorted_positions().
+    /// Collective. may_share: ranks can compute a cloud together. A cloud without points
+    /// is computed by no rank. Throws no_memory on all ranks. Memory while it runs: 24 bytes a
+    /// cloud, see also stable_sorted_positions().
     CloudLayout(const PointDomain& domain, bool may_share);
 
     /// Clouds of all ranks, in the same order on all of them, and clouds of this rank; by number.
     std::span<const Cloud> shared() const { return shared_; }
     std::span<const Cloud> own() const { return own_; }
-    /// Whether points of any rank are computed by another.
+    /// Returns true if points of any rank are computed by another.
     bool moves() const { return moves_; }
     /// From the points of the domain to the rows of the layout: shared clouds, then own clouds.
     const RowRoute& route() const { return *route_; }
@@ -61,7 +61,7 @@ public:
     }
 
 private:
-    /// What the domain says of each point, by row of the layout.
+    /// Data of the points, by row of the layout.
     struct Arrays {
         int64_t n_axis = 0;
         std::vector<double> x, weights;  // (n_row, n_axis), (n_row)

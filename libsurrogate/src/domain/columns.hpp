@@ -33,8 +33,8 @@ struct Column {
     double max = std::numeric_limits<double>::infinity();
     /// If there is one, where the points lie, instead of the stride. Host only.
     Lattice lattice = {};
-    /// If not null, (points): the number of point i is element rows[i] * stride. Host only, without
-    /// a lattice.
+    /// If not null, (points): the number of point i is element rows[i] * stride. Host only; not in
+    /// a block.
     const int64_t* rows = nullptr;
 
     int64_t element(int64_t i) const { return (rows ? rows[i] : i) * stride; }

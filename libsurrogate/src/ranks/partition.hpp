@@ -31,7 +31,7 @@ Range balanced_range(int64_t n, int rank, int size);
 std::vector<int64_t> block_begins(int64_t n, int64_t block_rows, int size);
 
 /// Returns the same for rows in groups, of which group g begins at row group_begins[g]; its last
-/// element is n. Blocks begin anew with each group, and ranks get about n / size rows.
+/// element is n. Blocks begin again with each group, and ranks get about n / size rows.
 std::vector<int64_t> block_begins(std::span<const int64_t> group_begins, int64_t block_rows,
                                   int size);
 

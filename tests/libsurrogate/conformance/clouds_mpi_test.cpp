@@ -157,7 +157,7 @@ private:
     std::vector<surrogate_named_array> inputs_, outputs_;
 };
 
-/// What plans of each cloud alone predict, in a context of one rank.
+/// Predictions of plans of each cloud alone, in a context of one rank.
 std::map<int64_t, std::vector<double>> computed_one_by_one(const std::string& path,
                                                            const Points& points, const Sizes& sizes,
                                                            const Options& options) {
@@ -315,7 +315,7 @@ struct Gradients {
     std::map<int64_t, std::vector<double>> inputs;  // by point
 };
 
-/// Adds those of one program, on the points of `own`.
+/// Adds the gradients of one program, on the points of `own`.
 class GradientOfClouds {
 public:
     GradientOfClouds(const Model& model, const Domain& domain, bool by_cloud)

@@ -8,6 +8,7 @@
 #include "tests/support/darcy_case.hpp"
 #include "tests/support/device_case.hpp"
 #include "tests/support/memory_meter.hpp"
+#include "tests/support/model_parts.hpp"
 #include "tests/support/null_device.hpp"
 #include "tests/support/sequoia_case.hpp"
 #include "tests/support/sphere_case.hpp"
@@ -132,6 +133,25 @@ TEST(DeviceManners, LayersOfTheSphereAreRefused) {
     EXPECT_NE(std::string(surrogate_error(context.get())).find("not built for backend 'cuda'"),
               std::string::npos)
         << surrogate_error(context.get());
+}
+
+TEST(DeviceManners, WeightsOfPointsAreRefused) {
+    const Context context = device_context(null_kind, impl::self_communicator());
+    ModelParts<float> parts(SURROGATE_TEST_DATA "/flare/tiny.safetensors");
+    parts.card["network"]["point_weights"] = true;
+    const Model model(context, parts.card.dump(), parts.tensors());
+    const double x[] = {0, 1}, weights[] = {1, 2};
+    const Domain domain(context, surrogate_points{matrix(x, 2, 1), nullptr, nullptr, weights});
+    for (const char* gradients : {"false", "true"}) {
+        const Options options{{"backend", "cuda"}, {"gradients", gradients}};
+        surrogate_plan* plan = nullptr;
+        EXPECT_EQ(
+            surrogate_plan_create(model.get(), domain.get(), domain.get(), options.get(), &plan),
+            SURROGATE_NOT_SUPPORTED);
+        EXPECT_NE(std::string(surrogate_error(context.get())).find("network.point_weights"),
+                  std::string::npos)
+            << surrogate_error(context.get());
+    }
 }
 
 }  // namespace

@@ -10,13 +10,13 @@
 /// CloudLayout says which rank computes a cloud. Points that another rank computes move there
 /// before a run, and predictions move back; clouds that all ranks compute come first, one after
 /// another; then the large ones of this rank, each with all threads; then the others, one thread
-/// each. In the reproducible mode predictions are bitwise those of a plan of each cloud alone.
+/// each. In the reproducible mode predictions have the bits that a plan of each cloud alone gives.
 /// Workspace is a program's for each cloud. For gradients a cloud is computed by one rank, and the
 /// clouds of a rank one after another.
 namespace surrogate::impl {
 
-/// Whether make_clouds_program() can run the network: inputs are real numbers at points, and
-/// outputs are all at points or all at clouds.
+/// Returns true if make_clouds_program() can run the network: inputs are real numbers at points,
+/// and outputs are all at points or all at clouds.
 bool runs_by_cloud(const Network& network);
 
 /// The domain of the request has several clouds. Local. Throws not_supported: the network is none

@@ -77,8 +77,8 @@ public:
     /// Returns the rates above 0 that the card sets for training; predictions do not use them.
     virtual std::vector<DropoutRate> dropout_rates() const { return {}; }
 
-    /// Whether the program of this request takes several clouds. Otherwise make_clouds_program()
-    /// runs one program for each.
+    /// Returns true if the program of this request takes several clouds. Otherwise
+    /// make_clouds_program() runs one program for each.
     virtual bool keeps_clouds(const PlanRequest&) const { return domain_kind().keeps_clouds; }
 
     /// Makes the program on the host. Local; throws not_supported, shape, no_memory. The network

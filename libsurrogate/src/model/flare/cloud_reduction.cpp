@@ -408,7 +408,7 @@ private:
         return true;
     }
 
-    /// The grid of counts or values of a head: that of Reduction for this cloud alone.
+    /// The grid of counts or values of a head, as in a Reduction of this cloud alone.
     ExactGrid grid(int64_t part, const T* maxima, int64_t head, bool is_count) const {
         const double v = is_count ? 1.0 : static_cast<double>(maxima[this->n_row() + head]);
         return ExactGrid(n_chunk_global(part), chunk_points * v);

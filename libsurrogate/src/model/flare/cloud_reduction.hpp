@@ -37,8 +37,8 @@ public:
     virtual T* v_max(int64_t chunk) = 0;
 
     /// Computes z (divided clouds, H, M, D). If the bool argument is true, this rank sends NaN
-    /// instead of its sums. Returns false if sums are not finite: those of this rank, or those of
-    /// any rank in a shared cloud. Collective if any cloud is shared.
+    /// instead of its sums. Returns false if sums are not finite: on this rank, or on any rank in
+    /// a shared cloud. Collective if any cloud is shared.
     virtual bool reduce(Communicator& comm, bool poisoned, T* z) = 0;
 
     virtual int64_t bytes() const = 0;
@@ -54,8 +54,8 @@ std::unique_ptr<CloudReduction<T>> fast_cloud_reduction(const kernels::flare::Si
                                                         const kernels::Queue& queue,
                                                         const CloudTiles& tiles);
 
-/// Exact sums over the chunks of each cloud: bitwise those of a plan of this cloud. `tiles` must
-/// outlive it.
+/// Exact sums over the chunks of each cloud, with the bits that a plan of this cloud gives. `tiles`
+/// must outlive it.
 template <class T>
 std::unique_ptr<CloudReduction<T>> reproducible_cloud_reduction(const kernels::flare::Sizes& sizes,
                                                                 const kernels::Queue& queue,

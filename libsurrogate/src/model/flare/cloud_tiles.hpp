@@ -19,7 +19,7 @@ struct CloudPart {
 
 /// Places the points of several clouds in tiles. A cloud has tiles of its own, or is a range of the
 /// columns of one tile: its points are encoded in groups of tile_points from its first point on, as
-/// those of a plan of this cloud alone. Tiles of a cloud form chunks, in which sums over points
+/// in a plan of this cloud alone. Tiles of a cloud form chunks, in which sums over points
 /// begin.
 ///
 /// A cloud is whole if this rank has all its points and they are one chunk; otherwise it is
