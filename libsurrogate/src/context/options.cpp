@@ -36,6 +36,7 @@ const std::vector<Key>& keys() {
         {"range", {"count", "warn", "error"}},
         {"coordinates", {"physical", "normalized"}},
         {"gradients", {"false", "true", "recompute"}},
+        {"states", {"1"}, 1, 99999},
     };
     return table;
 }

@@ -67,6 +67,11 @@ void Plan::set_slots() {
     positions_.resize(static_cast<size_t>(n_coordinate_of(inputs)));
     port_inputs_.resize(static_cast<size_t>(n_channel_of(inputs)));
     port_outputs_.resize(static_cast<size_t>(n_channel_of(outputs)));
+    if (n_state_ > 1) {
+        state_inputs_.resize(std::max(inputs_.size(), port_inputs_.size()));
+        state_outputs_.resize(std::max(outputs_.size(), port_outputs_.size()));
+        state_outside_.resize(state_inputs_.size());
+    }
     set_coordinates();
 }
 
@@ -165,15 +170,14 @@ const Domain& Plan::domain_of(PortPlace place) const {
 
 /// Rows of an array of this rank.
 int64_t Plan::n_row(PortPlace place) const {
-    if (place == PortPlace::clouds) return input_->n_cloud();
     if (place == PortPlace::nodes) return execution_ ? execution_->n_node() : 0;
-    return domain_of(place).n_local();
+    return n_state_ * (place == PortPlace::clouds ? input_->n_cloud() : domain_of(place).n_local());
 }
 
 /// The axes of an array with a row for each of what stands at `place`.
 ArrayAxes Plan::axes_at(PortPlace place, const surrogate_array& array) const {
     const bool is_at_points = place != PortPlace::clouds && place != PortPlace::nodes;
-    return is_at_points ? axes_of(array, domain_of(place)) : axes_of(array);
+    return is_at_points && n_state_ == 1 ? axes_of(array, domain_of(place)) : axes_of(array);
 }
 
 std::string Plan::row_text(PortPlace place, int64_t row) const {

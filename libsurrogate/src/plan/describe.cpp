@@ -124,6 +124,8 @@ std::string Plan::describe() const {
     }
     text += line(total);
     for (const std::string& note : execution_->notes()) text += note + "\n";
+    if (n_state_ > 1)
+        text += "a run evaluates " + std::to_string(n_state_) + " states; the table is for one\n";
     return text;
 }
 

@@ -21,6 +21,7 @@ Plan::Plan(std::shared_ptr<const Model> model, std::shared_ptr<Domain> input,
         }
         options_ = options.over(context().options());
         queue_ = context().make_queue(options_);
+        set_states();
         set_fields();
         set_slots();
     });
@@ -121,8 +122,7 @@ void Plan::evaluate(std::span<const Column> inputs, std::span<const Column> outp
     if (GradientProgram* const program = execution_->gradients()) program->set_dropout({});
     const int64_t run = n_run_++;
     was_by_port_[static_cast<size_t>(run % Execution::max_pending)] = by_port_;
-    const Execution::Result result =
-        execution_->run(run, inputs, outputs, static_cast<bool>(problem));
+    const Execution::Result result = run_states(run, inputs, outputs, static_cast<bool>(problem));
     const Execution::Traffic after = traffic();
     const Execution::Traffic sent = execution_->traffic().value_or(
         Execution::Traffic{after.bytes - before.bytes, after.collectives - before.collectives});
@@ -130,13 +130,14 @@ void Plan::evaluate(std::span<const Column> inputs, std::span<const Column> outp
     n_collective_ = sent.collectives;
     if (problem) std::rethrow_exception(problem);
     note_outside();
-    require_good(result, by_port_, "");
+    const std::string which = n_state_ > 1 ? "state " + std::to_string(bad_state_) + ": " : "";
+    require_good(result, by_port_, which);
     if (found_before_move_) std::rethrow_exception(std::exchange(found_before_move_, nullptr));
     if (late) require_good(*late);
     if (agrees_ && result.is_pending) wait();
     if (by_port_ || !stops_at_range_) return;
     require_ranges();
-    require_in_range(result.outside_column, result.outside, "");
+    require_in_range(result.outside_column, result.outside, which);
 }
 
 /// Values of inputs that are the same in every run.
@@ -169,7 +170,8 @@ void Plan::require_good(const Execution::Late& late) const {
 
 /// Takes over what the last run has counted in fields, and warns of it once a field.
 void Plan::note_outside() {
-    const std::span<const Outside> counted = execution_->outside();
+    const std::span<const Outside> counted =
+        n_state_ > 1 ? std::span<const Outside>(state_outside_) : execution_->outside();
     for (size_t i = 0; i < inputs_.size(); ++i) {
         if (!inputs_[i].is_constant) outside_[i] = counted[i];
         if (!warns_ || outside_[i].n == 0 || is_warned_[i] || !context().has_log()) continue;

@@ -141,6 +141,7 @@ private:
         std::string text;  // "network input 'x'", made here because a run allocates nothing
     };
 
+    void set_states();
     void set_fields();
     void set_slots();
     void set_coordinates();
@@ -184,6 +185,9 @@ private:
                  std::span<const Column> outputs);
     void evaluate(std::span<const Column> inputs, std::span<const Column> outputs,
                   std::exception_ptr problem);
+    Execution::Result run_states(int64_t run, std::span<const Column> inputs,
+                                 std::span<const Column> outputs, bool poisoned);
+    void set_state(int64_t state, std::span<const Column> columns, bool is_input);
     void require_good(const Execution::Result& result, bool by_port,
                       const std::string& prefix) const;
     void require_good(const Execution::Late& late) const;
@@ -210,9 +214,13 @@ private:
     std::vector<Column> positions_;                   // of the port of coordinates, if there is one
     std::vector<Column> port_inputs_, port_outputs_;  // of run_network, channel by channel
     std::vector<NamedPort> input_ports_, output_ports_;
-    DeviceContext* device_ = nullptr;              // backend cuda
-    bool agrees_ = false;                          // option agree
-    bool stops_at_range_ = false, warns_ = false;  // option range
+    DeviceContext* device_ = nullptr;  // backend cuda
+    int64_t n_state_ = 1;              // option states
+    int64_t bad_state_ = 0;            // of the last run, the first that is not good
+    std::vector<Column> state_inputs_, state_outputs_;  // of the state under way
+    std::vector<Outside> state_outside_;                // of all states of the last run
+    bool agrees_ = false;                               // option agree
+    bool stops_at_range_ = false, warns_ = false;       // option range
     Coordinates coordinates_;
     int64_t n_input_point_ = 0;     // of this rank, when coordinates were counted
     std::vector<Outside> outside_;  // (inputs) coordinates: of the domain; fields: of the last run

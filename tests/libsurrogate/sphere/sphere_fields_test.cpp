@@ -2,6 +2,8 @@
 // Fields on the sphere: outside of their range, and in arrays of wrong shape.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <limits>
 #include <string>
 #include <vector>
@@ -134,6 +136,103 @@ TEST_F(SphereArrays, OfWrongShapeAreRefused) {
     bad[2].array.data = nullptr;
     EXPECT_EQ(run_with(bad, out).status, SURROGATE_INVALID_ARGUMENT);
     EXPECT_EQ(run_with(in, out).status, SURROGATE_SUCCESS);
+}
+
+// ---- several states on one grid ----
+
+/// Fields of three states; the second input is one number of each state.
+class SphereStates : public testing::Test {
+protected:
+    static constexpr int64_t n_state = 3;
+
+    SphereStates() {
+        for (size_t i = 0; i < x.size(); ++i) x[i] = std::sin(0.37 * static_cast<double>(i));
+    }
+    static json card() {
+        json card = sphere_card(changed(small_attention(), {{"in_channels", 2}}), 2, 2);
+        card["inputs"][1]["role"] = "cloud";
+        return card;
+    }
+    /// Binds the states from `first` on.
+    void bind(Plan& plan, int64_t first, int64_t n, std::vector<double>& y) {
+        y.assign(static_cast<size_t>(2 * n * n_point), NAN);
+        plan.bind_input("u0", matrix(x.data() + first * n_point, n * n_point, 1));
+        plan.bind_input("u1", matrix(number.data() + first, n, 1));
+        for (int64_t c = 0; c < 2; ++c)
+            plan.bind_output("v" + std::to_string(c),
+                             matrix(y.data() + c * n * n_point, n * n_point, 1));
+    }
+    Answer run(Plan& plan) { return answer(surrogate_plan_run(plan.get())); }
+    Answer plan_with(const Domain& domain, const Options& options) {
+        surrogate_plan* plan = nullptr;
+        const Answer found =
+            answer(surrogate_plan_create(model.get(), domain.get(), nullptr, options.get(), &plan));
+        surrogate_plan_destroy(&plan);
+        return found;
+    }
+
+    const ModelOnDisk file{sphere_model(card()).bytes()};
+    const Context context;
+    const Model model{context, file.path()};
+    const SphereBlock block{model.input_domain(), {.name = ""}, 0, 1};
+    const int64_t n_point = block.n_point();
+    const Domain domain{context, block.sphere()};
+    std::vector<double> x = std::vector<double>(static_cast<size_t>(n_state * n_point));
+    std::vector<double> number = {0.5, -1, 2};
+};
+
+TEST_F(SphereStates, AreWhatEachIsAlone) {
+    Plan all(model, domain, {{"states", "3"}}), one(model, domain);
+    std::vector<double> together, alone;
+    bind(all, 0, n_state, together);
+    ASSERT_EQ(run(all).status, SURROGATE_SUCCESS);
+    EXPECT_NE(all.describe().find("3 states"), std::string::npos);
+    for (int64_t state = 0; state < n_state; ++state) {
+        bind(one, state, 1, alone);
+        ASSERT_EQ(run(one).status, SURROGATE_SUCCESS);
+        for (int64_t i = 0; i < 2 * n_point; ++i) {
+            const int64_t channel = i / n_point, point = i % n_point;
+            ASSERT_EQ(together[static_cast<size_t>((channel * n_state + state) * n_point + point)],
+                      alone[static_cast<size_t>(i)]);
+        }
+    }
+    // One number for all.
+    bind(all, 0, n_state, together);
+    all.bind_input("u1", matrix(number.data(), 1, 1));
+    ASSERT_EQ(run(all).status, SURROGATE_SUCCESS);
+    bind(one, 2, 1, alone);
+    one.bind_input("u1", matrix(number.data(), 1, 1));
+    ASSERT_EQ(run(one).status, SURROGATE_SUCCESS);
+    EXPECT_TRUE(std::equal(alone.begin(), alone.begin() + n_point, together.begin() + 2 * n_point));
+}
+
+TEST_F(SphereStates, WithABadValueAreNamed) {
+    Plan all(model, domain, {{"states", "3"}});
+    std::vector<double> y;
+    bind(all, 0, n_state, y);
+    x[static_cast<size_t>(n_point + 5)] = NAN;
+    const Answer found = run(all);
+    EXPECT_EQ(found.status, SURROGATE_NOT_FINITE);
+    EXPECT_TRUE(found.says("state 1: input 'u0'") && found.says("column 5")) << found;
+    EXPECT_FALSE(std::isnan(y[0]));
+    EXPECT_TRUE(std::isnan(y[static_cast<size_t>(n_point)]));
+}
+
+TEST_F(SphereStates, AreForDenseGridsOnTheHost) {
+    EXPECT_EQ(plan_with(domain, {{"states", "3"}, {"gradients", "true"}}).status,
+              SURROGATE_NOT_SUPPORTED);
+    const SphereBlock wide(model.input_domain(), {.name = "", .ghosts = 1}, 0, 1);
+    const Answer found = plan_with(Domain(context, wide.sphere()), {{"states", "3"}});
+    EXPECT_EQ(found.status, SURROGATE_NOT_SUPPORTED);
+    EXPECT_TRUE(found.says("without lat_stride")) << found;
+    std::vector<double> y;
+    Plan all(model, domain, {{"states", "3"}});
+    try {
+        bind(all, 0, 2, y);
+        ADD_FAILURE() << "two states were taken for three";
+    } catch (const Error& error) {
+        EXPECT_EQ(error.status(), SURROGATE_SHAPE);
+    }
 }
 
 }  // namespace
