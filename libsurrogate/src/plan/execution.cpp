@@ -31,9 +31,7 @@ public:
     /// Collective, unlike the constructor: ranks agree that they have the object before they meet
     /// in here.
     void connect() { program_->connect(); }
-    bool follow() override {
-        return by_cloud_ == needs_program_by_cloud() && program_->follow();
-    }
+    bool follow() override { return by_cloud_ == needs_program_by_cloud() && program_->follow(); }
     GradientProgram* gradients() override { return gradients_; }
 
     Result run(int64_t, std::span<const Column> inputs, std::span<const Column> outputs,
