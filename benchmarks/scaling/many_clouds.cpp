@@ -3,14 +3,16 @@
 //   build/bin/many_clouds [--clouds 1000] [--points 192,200,64,20] [--rounds 7] [--threads 2]
 //                         [--blocks 8] [--latents 128] [--reproducible false] [--only batch]
 // A plan of all clouds is compared with a plan of one cloud of as many points, and with runs of a
-// plan of one cloud, which is called once per cloud. Prints medians of seconds and of their ratios
-// (lowest to highest; and the ratio of the shortest times). Before it measures, results are
-// compared. Build with -DSURROGATE_BENCHMARKS=ON.
+// plan of one cloud, which is called once per cloud. Prints medians of seconds, of their ratios
+// (lowest to highest) and of ratios of processor seconds of all threads, which other programs on
+// the machine change least. Before it measures, results are compared. Build with
+// -DSURROGATE_BENCHMARKS=ON.
 #include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <ctime>
 #include <map>
 #include <sstream>
 #include <string>
@@ -61,27 +63,38 @@ private:
     Plan plan_;
 };
 
-template <class Work>
-double seconds_of(const Work& work) {
-    const auto begin = std::chrono::steady_clock::now();
-    work();
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-}
+struct Seconds {
+    std::vector<double> wall, processor;
+
+    template <class Work>
+    void add(const Work& work) {
+        const auto begin = std::chrono::steady_clock::now();
+        const std::clock_t processor_begin = std::clock();
+        work();
+        wall.push_back(
+            std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
+        processor.push_back(static_cast<double>(std::clock() - processor_begin) / CLOCKS_PER_SEC);
+    }
+};
 
 double median(std::vector<double> values) {
     std::ranges::sort(values);
     return values[values.size() / 2];
 }
 
-/// `what` / clouds, of paired seconds.
-void print_ratio(const char* what, const std::vector<double>& clouds,
-                 const std::vector<double>& other) {
+/// Sorted ratios of paired seconds.
+std::vector<double> ratios_of(const std::vector<double>& clouds, const std::vector<double>& other) {
     std::vector<double> ratios;
     for (size_t i = 0; i < clouds.size(); ++i) ratios.push_back(other[i] / clouds[i]);
     std::ranges::sort(ratios);
-    std::printf("  %-28s %9.4f s   %6.3f times the clouds (%.3f to %.3f; shortest %.3f)\n", what,
-                median(other), median(ratios), ratios.front(), ratios.back(),
-                std::ranges::min(other) / std::ranges::min(clouds));
+    return ratios;
+}
+
+void print_ratios(const char* what, const Seconds& clouds, const Seconds& other) {
+    const std::vector<double> wall = ratios_of(clouds.wall, other.wall);
+    std::printf("  %-24s %8.3f s, %6.3f times the clouds (%.3f to %.3f); processor %6.3f times\n",
+                what, median(other.wall), median(wall), wall.front(), wall.back(),
+                median(ratios_of(clouds.processor, other.processor)));
 }
 
 using Arguments = std::map<std::string, std::string>;
@@ -104,19 +117,22 @@ void measure(const Context& context, const Model& model, int64_t n_cloud, int64_
     std::printf("%lld clouds of %lld points, largest difference from one run per cloud %.1e\n",
                 static_cast<long long>(n_cloud), static_cast<long long>(n), difference);
     one.run();
-    std::vector<double> batch, large, each;
+    Seconds batch, large, each;
     for (int round = 0; round < std::atoi(arguments.at("rounds").c_str()); ++round) {
-        batch.push_back(seconds_of([&] { clouds.run(); }));
+        batch.add([&] { clouds.run(); });
         if (arguments.at("only") == "batch") continue;
-        large.push_back(seconds_of([&] { one.run(); }));
-        each.push_back(seconds_of(run_each));
+        large.add([&] { one.run(); });
+        each.add(run_each);
     }
-    std::printf("  %-28s %9.4f s   %6.3f microseconds per point, %.1f MB\n", "clouds",
-                median(batch), 1e6 * median(batch) / static_cast<double>(n_cloud * n),
+    std::printf("  %-24s %8.3f s, %.2f microseconds per point and core, %.1f MB\n", "clouds",
+                median(batch.wall),
+                1e6 * median(batch.processor) / static_cast<double>(n_cloud * n),
                 1e-6 * static_cast<double>(clouds.plan().counter("workspace_bytes")));
-    if (large.empty()) return;
-    print_ratio("one cloud of all points", batch, large);
-    print_ratio("one run per cloud", batch, each);
+    if (!large.wall.empty()) {
+        print_ratios("one cloud of all points", batch, large);
+        print_ratios("one run per cloud", batch, each);
+    }
+    std::fflush(stdout);
 }
 
 }  // namespace

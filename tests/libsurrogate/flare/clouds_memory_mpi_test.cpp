@@ -18,8 +18,8 @@ TEST_F(FaultsMemory, InAPlanOfSeveralCloudsIsToldToAllRanks) {
         const Options options{{"reproducible", reproducible}, {"threads", "2"}};
         fail_at_each_allocation([&] {
             surrogate_plan* plan = nullptr;
-            const surrogate_status status = surrogate_plan_create(model.get(), domain.get(),
-                                                                  nullptr, options.get(), &plan);
+            const surrogate_status status =
+                surrogate_plan_create(model.get(), domain.get(), nullptr, options.get(), &plan);
             EXPECT_EQ(plan == nullptr, status != SURROGATE_SUCCESS);
             surrogate_plan_destroy(&plan);
             return status;
