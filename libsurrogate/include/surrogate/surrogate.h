@@ -267,11 +267,11 @@ typedef struct surrogate_tensor {
  *                                     backward pass reads; recompute: less memory, more time.
  *                                     Backends ref and simd; cuda for FLARE, with arrays on the
  *                                     host
- *   states        1, 2, ..            states of a grid on the sphere that a run evaluates, for arrays
- *                                     of so many times the rows: state after state, each as the
- *                                     domain's points; fields with the role cloud have a row for
- *                                     each state. On the host, without gradients and strides of the
- *                                     domain (NOT_SUPPORTED). Since 0.2
+ *   states        1, 2, ..            states of a grid on the sphere that a run evaluates. Arrays have
+ *                                     so many times the rows: state after state, each like the
+ *                                     domain's points; numbers per cloud have a row for each state.
+ *                                     On the host, without gradients and without lat_stride and
+ *                                     lon_stride (NOT_SUPPORTED). Since 0.2
  * Options of a context are the defaults of its plans; options of a plan apply to that plan. Local.
  * Errors: INVALID_ARGUMENT (NULL), NO_MEMORY. */
 SURROGATE_API surrogate_status surrogate_options_create(surrogate_options** options);

@@ -4,8 +4,8 @@
 
 #include "libsurrogate/src/api/handles.hpp"
 #include "libsurrogate/src/core/text.hpp"
-#include "libsurrogate/src/model/family/clouds_program.hpp"
 #include "libsurrogate/src/model/check_truth.hpp"
+#include "libsurrogate/src/model/family/clouds_program.hpp"
 
 using namespace surrogate::impl;
 

@@ -126,7 +126,8 @@ DeviceContext& Context::open_device(const Options& options) {
 
 int64_t exchange_mark(const Options& options) {
     uint64_t hash = 14695981039346656037u;  // FNV-1a
-    for (const char* key : {"backend", "precision", "reproducible", "agree", "coordinates", "states"}) {
+    for (const char* key :
+         {"backend", "precision", "reproducible", "agree", "coordinates", "states"}) {
         for (char c : options.get(key))
             hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211u;
     }

@@ -163,10 +163,10 @@ protected:
                              matrix(y.data() + c * n * n_point, n * n_point, 1));
     }
     Answer run(Plan& plan) { return answer(surrogate_plan_run(plan.get())); }
-    Answer plan_with(const Domain& domain, const Options& options) {
+    Answer plan_with(const Domain& place, const Options& options) {
         surrogate_plan* plan = nullptr;
         const Answer found =
-            answer(surrogate_plan_create(model.get(), domain.get(), nullptr, options.get(), &plan));
+            answer(surrogate_plan_create(model.get(), place.get(), nullptr, options.get(), &plan));
         surrogate_plan_destroy(&plan);
         return found;
     }
