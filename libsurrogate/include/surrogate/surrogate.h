@@ -267,8 +267,8 @@ typedef struct surrogate_tensor {
  *                                     backward pass reads; recompute: less memory, more time.
  *                                     Backends ref and simd; cuda for FLARE, with arrays on the
  *                                     host
- *   states        1, 2, ..            states of a grid on the sphere that a run evaluates. Arrays have
- *                                     so many times the rows: state after state, each like the
+ *   states        1, 2, ..            states of a grid on the sphere that a run evaluates. Arrays
+ *                                     have so many times the rows: state after state, each like the
  *                                     domain's points; numbers per cloud have a row for each state.
  *                                     On the host, without gradients and without lat_stride and
  *                                     lon_stride (NOT_SUPPORTED). Since 0.2
