@@ -27,7 +27,7 @@ std::string Plan::input_row_text(size_t input, int64_t row) const {
 /// since: their clouds are not known any more.
 std::string Plan::cloud_outside_text(size_t input) const {
     const Column& column = inputs_[input];
-    if (!is_per_cloud(input) || !column.data || is_behind()) return "";
+    if (!is_per_cloud(input) || !column.data || is_behind() || n_state_ > 1) return "";
     for (int64_t i = 0; i < input_->n_local(); ++i) {
         const double value = load(column, i);
         if (value < column.min || value > column.max)
@@ -51,15 +51,15 @@ uint64_t mixed(uint64_t hash, double value) {
 void Plan::compare_numbers() {
     if (number_marks_.empty()) return;
     int64_t* mark = number_marks_.data();
+    const int64_t n = n_row(PortPlace::clouds);
     for (size_t i = 0; i < inputs_.size(); ++i) {
         if (!is_per_cloud(i)) continue;
         const Slot& slot = input_slots_[i];
         Column by_cloud = inputs_[i];
         by_cloud.rows = nullptr;
-        const bool fits = slot.is_bound && (slot.n_row == 1 || slot.n_row == input_->n_cloud());
+        const bool fits = slot.is_bound && (slot.n_row == 1 || slot.n_row == n);
         uint64_t hash = 0;
-        for (int64_t cloud = 0; fits && cloud < input_->n_cloud(); ++cloud)
-            hash = mixed(hash, load(by_cloud, cloud));
+        for (int64_t row = 0; fits && row < n; ++row) hash = mixed(hash, load(by_cloud, row));
         *mark++ = static_cast<int64_t>(hash);
         *mark++ = ~static_cast<int64_t>(hash);
     }

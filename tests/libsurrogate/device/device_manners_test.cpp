@@ -154,5 +154,30 @@ TEST(DeviceManners, WeightsOfPointsAreRefused) {
     }
 }
 
+/// Of a family that mixes the points it is given, when planned and when points move.
+TEST(DeviceManners, SeveralCloudsAreRefused) {
+    const Context context = device_context(null_kind, impl::self_communicator());
+    const Model model(context, SURROGATE_TEST_DATA "/flare/tiny.safetensors");
+    const double x[] = {0, 1};
+    const int64_t clouds[] = {0, 0}, two_clouds[] = {0, 1};
+    const auto points = [&](const int64_t* of_points) {
+        return surrogate_points{matrix(x, 2, 1), nullptr, of_points, nullptr};
+    };
+    const auto expect_refused = [&](surrogate_status status) {
+        EXPECT_EQ(status, SURROGATE_NOT_SUPPORTED);
+        const std::string text = surrogate_error(context.get());
+        EXPECT_NE(text.find("2 clouds, which backend 'cuda' does not compute"), std::string::npos)
+            << text;
+    };
+    const Options options{{"backend", "cuda"}};
+    surrogate_plan* none = nullptr;
+    const Domain two(context, points(two_clouds));
+    expect_refused(surrogate_plan_create(model.get(), two.get(), nullptr, options.get(), &none));
+    Domain domain(context, points(clouds));
+    Plan plan(model, domain, options);
+    domain.update_points(points(two_clouds));
+    for (int run = 0; run < 2; ++run) expect_refused(surrogate_plan_run(plan.get()));
+}
+
 }  // namespace
 }  // namespace surrogate::test

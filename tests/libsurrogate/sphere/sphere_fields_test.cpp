@@ -218,6 +218,25 @@ TEST_F(SphereStates, WithABadValueAreNamed) {
     EXPECT_TRUE(std::isnan(y[static_cast<size_t>(n_point)]));
 }
 
+TEST_F(SphereStates, CountValuesOutsideTheirRangesInAll) {
+    json ranged = card();
+    for (json& field : ranged["inputs"]) {
+        field["min"] = -1;
+        field["max"] = 1;
+    }
+    const ModelOnDisk ranged_file(sphere_model(ranged).bytes());
+    const Model ranged_model(context, ranged_file.path());
+    Plan all(ranged_model, domain, {{"states", "3"}, {"range", "error"}, {"agree", "true"}});
+    std::vector<double> y;
+    x[3] = x[static_cast<size_t>(2 * n_point)] = 4;
+    bind(all, 0, n_state, y);
+    const Answer found = run(all);
+    EXPECT_EQ(found.status, SURROGATE_OUT_OF_RANGE);
+    EXPECT_TRUE(found.says("state 0: input 'u0'")) << found;
+    EXPECT_EQ(all.range(0).n_outside, 2);
+    EXPECT_EQ(all.range(1).n_outside, n_point);  // the number of the last state
+}
+
 TEST_F(SphereStates, AreForDenseGridsOnTheHost) {
     EXPECT_EQ(plan_with(domain, {{"states", "3"}, {"gradients", "true"}}).status,
               SURROGATE_NOT_SUPPORTED);
