@@ -154,7 +154,7 @@ TEST(DeviceManners, WeightsOfPointsAreRefused) {
     }
 }
 
-/// Of a family that mixes the points it is given, when planned and when points move.
+/// A family that mixes the points it is given: when planned and when points move.
 TEST(DeviceManners, SeveralCloudsAreRefused) {
     const Context context = device_context(null_kind, impl::self_communicator());
     const Model model(context, SURROGATE_TEST_DATA "/flare/tiny.safetensors");
