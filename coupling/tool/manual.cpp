@@ -123,8 +123,11 @@ std::string bash_completion(const CLI::App& app) {
             if (!has_value(*option)) continue;
             const std::string at = "        " + verb->get_name() + "\\ " + names.back() + ") ";
             const auto choices = choices_of(*option);
+            std::vector<std::string> words = choices;
+            const bool takes_files = std::erase(words, "FILE") > 0;
             if (!choices.empty())
-                values += at + "words=" + words_of(choices) + " ;;\n";
+                values +=
+                    at + (takes_files ? "files=yes " : "") + "words=" + words_of(words) + " ;;\n";
             else if (option->get_type_name() == "FILE")
                 values += at + "words=FILE ;;\n";
             else
@@ -135,7 +138,7 @@ std::string bash_completion(const CLI::App& app) {
     return "# Completion of the program surrogate for bash, made from its own help.\n"
            "_surrogate() {\n"
            "    local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]}\n"
-           "    local verb=${COMP_WORDS[1]} words=FILE\n"
+           "    local verb=${COMP_WORDS[1]} words=FILE files=\n"
            "    COMPREPLY=()\n"
            "    if [ \"$COMP_CWORD\" -eq 1 ] || { [ \"$COMP_CWORD\" -eq 2 ] && [ \"$verb\" = help "
            "]; }; then\n"
@@ -158,6 +161,10 @@ std::string bash_completion(const CLI::App& app) {
            "        COMPREPLY=($(compgen -f -- \"$word\"))\n"
            "    else\n"
            "        COMPREPLY=($(compgen -W \"$words\" -- \"$word\"))\n"
+           "    fi\n"
+           "    if [ -n \"$files\" ]; then\n"
+           "        compopt -o filenames 2>/dev/null\n"
+           "        COMPREPLY+=($(compgen -f -- \"$word\"))\n"
            "    fi\n"
            "}\n"
            "complete -F _surrogate surrogate\n";

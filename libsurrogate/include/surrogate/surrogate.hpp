@@ -491,8 +491,9 @@ public:
     void bind_input(const std::string& name, const float& value, const char* unit = nullptr) {
         bind_input(name, column(&value, 1), unit);
     }
-    // The variable must outlive the call: no expressions.
+    /// Rejects a temporary: runs read the variable, which must outlive the call.
     void bind_input(const std::string&, const double&&, const char* = nullptr) = delete;
+    /// Rejects a temporary in single precision.
     void bind_input(const std::string&, const float&&, const char* = nullptr) = delete;
     /// Binds a strided block to an input field; see surrogate_plan_bind_input_block.
     void bind_input(const std::string& name, const surrogate_block& block,

@@ -30,9 +30,13 @@ for command in $commands; do
     done
     echo "$section" | grep -q "^Exit status: 0" || fail "$command: no exit status in the page"
     echo "$section" | grep -q "^Example: .*surrogate $command" || fail "$command: no example in the page"
-    echo "$help" | grep -o '^  --[a-z-]* [a-z0-9|]*|[a-z0-9|]*' | while read -r option values; do
-        [ "$(complete_at "$command" "$option" "")" = "${values//|/ }" ] ||
-            fail "$command $option: the completion has '$(complete_at "$command" "$option" "")' instead of $values"
+    echo "$help" | grep -o '^  --[a-z-]* [a-z0-9|]*|[a-zA-Z0-9|]*' | while read -r option values; do
+        # Behind the words there may be files of the folder.
+        words=${values%|FILE}
+        found=$(complete_at "$command" "$option" "")
+        [ "$words" = "$values" ] || found=${found:0:${#words}}
+        [ "$found" = "${words//|/ }" ] ||
+            fail "$command $option: the completion has '$found' instead of $values"
         echo "$section" | grep -q -F -e "$option $values" || fail "$command $option $values: not in the page"
     done || exit 1
 done
@@ -42,6 +46,7 @@ done
 [ "$(complete_at check --partition s)" = scattered ] || fail "--partition s is not completed to scattered"
 [ "$(complete_at check --threads "")" = "" ] || fail "a number is completed"
 cd "$(dirname "$page")" || exit 1
+[ "$(complete_at predict --at surrogate.)" = surrogate.1 ] || fail "--at completes no file"
 [ "$(complete_at info surrogate.)" = surrogate.1 ] || fail "a file is not completed: $(complete_at info surrogate.)"
 
 if command -v groff > /dev/null; then

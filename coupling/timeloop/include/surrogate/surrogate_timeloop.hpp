@@ -68,6 +68,7 @@ public:
     void bind(const char* name, const double& value, const char* unit = nullptr) {
         bind(name, column(&value, 1), unit);
     }
+    /// Rejects a temporary: steps read the variable, which must outlive the call.
     void bind(const char*, const double&&, const char* = nullptr) = delete;
     /// Binds a field to a strided block; see surrogate_timeloop_bind_block.
     void bind(const char* name, const surrogate_block& block, const char* unit = nullptr) {
