@@ -332,8 +332,7 @@ FieldPlan plan_fields(const FieldRequest& request, const MeshArrays& arrays,
             plan.numbers.back().source = find_source(request, arrays, plan.location, info);
     }
     if (!request.clouds.empty()) plan.clouds = find_clouds(request, arrays, plan.location);
-    if (!request.weights.empty())
-        plan.weights.push_back(find_weights(request, arrays, plan.location));
+    if (!request.weights.empty()) plan.weights = find_weights(request, arrays, plan.location);
     if (read.empty()) plan.is_float = arrays.has_float_coordinates;
     for (const auto& info : outputs) plan.outputs.emplace_back(info, array_name(request, info));
     return plan;

@@ -48,7 +48,7 @@ struct FieldPlan {
     std::vector<FieldNumber> numbers;
     /// Source of the cloud of each point, without a field; none: all points are one cloud.
     std::optional<FieldSource> clouds;
-    std::vector<FieldSource> weights;  ///< of the points; at most one, without a field
+    std::optional<FieldSource> weights;  ///< of the points, without a field
     std::vector<std::pair<surrogate_field_info, std::string>> outputs;  ///< fields and array names
     bool is_float = false;  ///< type of the outputs: float if every input is float
 

@@ -68,7 +68,7 @@ void check_piece(const MeshFile& mesh, const FieldPlan& plan) {
     if (mesh.n_rows(plan.location) == 0) return;
     const auto arrays = mesh.arrays(plan.location);
     std::vector<FieldSource> sources = plan.sources();
-    sources.insert(sources.end(), plan.weights.begin(), plan.weights.end());
+    if (plan.weights) sources.push_back(*plan.weights);
     for (const FieldSource& source : sources)
         if (std::none_of(arrays.begin(), arrays.end(), [&](const auto& array) {
                 return array.name == source.array.name &&
@@ -198,7 +198,7 @@ void take_values(MeshSample& sample) {
         take_coordinates(sample);
     for (const FieldSource& source : plan.inputs)
         sample.fields.push_back(values_of(sample, source));
-    for (const FieldSource& source : plan.weights) sample.weights = values_of(sample, source);
+    if (plan.weights) sample.weights = values_of(sample, *plan.weights);
 }
 
 void take_numbers(const Job& job, MeshSample& sample) {

@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "libsurrogate/src/domain/cloud_count.hpp"
 #include "libsurrogate/src/ranks/parallel_sort.hpp"
 
 namespace surrogate::impl {
@@ -20,45 +21,32 @@ constexpr int all_ranks = -1;
 /// Owners of all clouds; also lists the shared ones, and finds out whether points move.
 std::vector<int> CloudLayout::owners(bool may_share) {
     Communicator& comm = domain_.context().comm();
-    const auto n_cloud = static_cast<size_t>(domain_.n_cloud());
+    const std::vector<CloudCount> counts = count_clouds(domain_);
     const int64_t size = comm.size(), rank = comm.rank();
-    std::vector<int64_t> here, total, most;
+    std::vector<int64_t> most;
     std::vector<int> owners;
     comm.agree([&] {
-        here.resize(n_cloud);
-        total.resize(n_cloud);
-        most.resize(n_cloud);
-        owners.resize(n_cloud, all_ranks);
-        for (int64_t i = 0; i < domain_.n_local(); ++i)
-            ++here[static_cast<size_t>(domain_.clouds()[i])];
-        total = here;
+        owners.resize(counts.size(), all_ranks);
         // The lowest rank of those with most points has the largest of these numbers.
-        for (size_t c = 0; c < n_cloud; ++c) most[c] = here[c] * size + (size - 1 - rank);
+        for (const CloudCount& count : counts)
+            most.push_back(count.n_local * size + (size - 1 - rank));
     });
-    comm.all_reduce_sum(std::span(total));
     comm.all_reduce_max(std::span(most));
     const int64_t share = std::max(shared_points, domain_.n_global() / size);
-    int64_t moves = 0;
     comm.agree([&] {
-        for (size_t c = 0; c < n_cloud; ++c) {
-            if (total[c] == 0) continue;
-            const bool spans = most[c] / size < total[c];
-            if (spans && may_share && total[c] > share) {
-                shared_.push_back({static_cast<int64_t>(c), {}, total[c]});
+        for (size_t c = 0; c < counts.size(); ++c) {
+            const CloudCount& count = counts[c];
+            const auto number = static_cast<int64_t>(c);
+            if (count.n_global == 0) continue;
+            if (count.spans_ranks() && may_share && count.n_global > share) {
+                shared_.push_back({number, {0, count.n_local}, count.n_global});
                 continue;
             }
+            moves_ = moves_ || count.spans_ranks();
             owners[c] = static_cast<int>(size - 1 - most[c] % size);
-            if (owners[c] == rank) own_.push_back({static_cast<int64_t>(c), {}, total[c]});
-            if (spans) moves = 1;
-        }
-        for (std::vector<Cloud>* clouds : {&shared_, &own_}) {
-            for (Cloud& cloud : *clouds) {
-                const int64_t n = here[static_cast<size_t>(cloud.number)];
-                cloud.rows.end = clouds == &shared_ ? n : cloud.n_point;
-            }
+            if (owners[c] == rank) own_.push_back({number, {0, count.n_global}, count.n_global});
         }
     });
-    moves_ = moves != 0;
     return owners;
 }
 

@@ -62,7 +62,7 @@ public:
     /// Collective; see surrogate_domain_set_edges. Throws on all ranks, and the edges are then as
     /// before. Counts as a move: plans read them again.
     void set_edges(int64_t n_edge, const int64_t* source, const int64_t* target);
-    /// The same with edges that are at the ranks of their targets already. Local, on all ranks.
+    /// Sets edges that are at the ranks of their targets already. Local; all ranks call it.
     void set_edges(Edges edges) {
         edges_ = std::move(edges);
         ++revision_;

@@ -14,11 +14,7 @@ using kernels::tile_points;
 template <class T>
 PointPorts<T>::PointPorts(const PointDomain& domain, const kernels::Queue& queue, int64_t n_input,
                           int64_t n_output)
-    : domain_(domain),
-      queue_(queue),
-      n_input_(n_input),
-      n_output_(n_output),
-      bad_(queue.n_thread()) {}
+    : domain_(domain), n_input_(n_input), n_output_(n_output), solver_tiles_(domain, queue) {}
 
 template <class T>
 void PointPorts<T>::reorder(int64_t block_points) {
@@ -47,18 +43,6 @@ void PointPorts<T>::allocate() {
 
 template <class T>
 template <class Body>
-BadValue PointPorts<T>::for_solver_tiles(const Body& body) {
-    bad_.clear();
-    const int64_t n = domain_.n_local();
-    queue_.parallel_for((n + tile_points - 1) / tile_points, [&](int64_t tile, int thread) {
-        const int64_t first = tile * tile_points;
-        bad_.note(thread, body(first, std::min(tile_points, n - first), thread));
-    });
-    return bad_.first();
-}
-
-template <class T>
-template <class Body>
 BadValue PointPorts<T>::for_runs(int64_t first, int64_t count, const Body& body) const {
     if (!is_placed_) return body(first, count, first);
     BadValue bad;
@@ -75,7 +59,7 @@ BadValue PointPorts<T>::for_runs(int64_t first, int64_t count, const Body& body)
 template <class T>
 BadValue PointPorts<T>::gather(std::span<const Column> inputs, OutsideCounts& outside,
                                int first_column) {
-    BadValue bad = for_solver_tiles([&](int64_t first, int64_t count, int thread) {
+    BadValue bad = solver_tiles_.for_each([&](int64_t first, int64_t count, int thread) {
         Outside* const counts = outside.of(thread) + first_column;
         if (rows_) {
             T* const rows = rows_->solver() + first * n_input_;
@@ -108,7 +92,7 @@ BadValue PointPorts<T>::scatter(std::span<const Column> outputs, bool alive) {
         fill_nan(outputs, domain_.n_local());
         return {};
     }
-    return for_solver_tiles([&](int64_t first, int64_t count, int) {
+    return solver_tiles_.for_each([&](int64_t first, int64_t count, int) {
         if (rows_) {
             const T* const rows = rows_->solver() + first * n_output_;
             return impl::scatter<T>(rows, n_output_, 1, outputs, first, count);

@@ -11,6 +11,7 @@
 #include "kernels/base/view.hpp"
 #include "libsurrogate/src/domain/columns.hpp"
 #include "libsurrogate/src/domain/domain.hpp"
+#include "libsurrogate/src/domain/solver_tiles.hpp"
 #include "libsurrogate/src/ranks/row_exchange.hpp"
 
 namespace surrogate::impl {
@@ -91,9 +92,6 @@ private:
         return buffer.data() + slot / kernels::tile_points * kernels::tile_points * n_channel +
                slot % kernels::tile_points;
     }
-    /// body(first point, number of points, thread) over the solver's points; the first bad value.
-    template <class Body>
-    BadValue for_solver_tiles(const Body& body);
     /// body(first point, number of points, slot of the first) over the points of a range that are
     /// neighbors in a tile, too; the first bad value.
     template <class Body>
@@ -101,14 +99,13 @@ private:
     void send_back(bool alive);
 
     const PointDomain& domain_;
-    kernels::Queue queue_;
     int64_t n_input_, n_output_;
     int64_t n_point_ = 0;
+    SolverTiles solver_tiles_;
     std::optional<RowExchange<T>> rows_;
     bool is_placed_ = false;
     std::span<const int64_t> slots_, tile_sizes_;  // (n_point), (n_tile), only if placed
     kernels::Buffer<T> input_, output_;            // (n_tile, channels, tile_points)
-    FirstBad bad_;                                 // (n_thread)
 };
 
 }  // namespace surrogate::impl

@@ -17,11 +17,7 @@ void Plan::follow() {
         set_coordinates();
     });
     coordinates_ = Coordinates(*input_, fields_);
-    // Devices follow to several clouds only if the network keeps them apart; add_execution() says
-    // so.
-    const bool is_refused =
-        device_ && input_->n_cloud() > 1 && !model_->network().domain_kind().keeps_clouds;
-    const bool is_new = !execution_ || is_refused || !execution_->follow();
+    const bool is_new = !execution_ || !execution_->follow();
     if (is_new) add_execution();
     followed_ = revisions();
     if (is_new && stream_) execution_->set_stream(*stream_);

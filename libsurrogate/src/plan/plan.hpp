@@ -217,7 +217,7 @@ private:
     DeviceContext* device_ = nullptr;  // backend cuda
     int64_t n_state_ = 1;              // option states
     int64_t bad_state_ = 0;            // of the last run, the first that is not good
-    std::vector<Column> state_inputs_, state_outputs_;  // of the state under way
+    std::vector<Column> state_inputs_, state_outputs_;  // of the state that is run
     std::vector<Outside> state_outside_;                // of all states of the last run
     bool agrees_ = false;                               // option agree
     bool stops_at_range_ = false, warns_ = false;       // option range
@@ -225,10 +225,9 @@ private:
     int64_t n_input_point_ = 0;     // of this rank, when coordinates were counted
     std::vector<Outside> outside_;  // (inputs) coordinates: of the domain; fields: of the last run
     std::vector<bool> is_warned_;   // (inputs)
-    /// (2 * numbers per cloud) hash and its complement, then the largest of all
-    /// ranks.
+    /// (2 * numbers per cloud) hash and its complement, then the largest of all ranks.
     std::vector<int64_t> number_marks_;
-    bool by_port_ = false;                             // the run under way is run_network
+    bool by_port_ = false;                             // the current run is run_network
     std::bitset<Execution::max_pending> was_by_port_;  // the same of runs enqueued, by their number
     int64_t bytes_sent_ = 0, n_collective_ = 0, n_run_ = 0;
 };

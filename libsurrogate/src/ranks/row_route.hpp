@@ -41,8 +41,8 @@ public:
     void to_origin(Communicator& comm, const void* target, void* scratch, void* origin,
                    int64_t row_bytes) const;
 
-    /// The same if no row leaves its rank, without scratch and uncounted: rows are sent in the
-    /// order of their positions, and there they stay.
+    /// Move rows of which none leaves its rank, in the order of their positions, without scratch;
+    /// the communicator does not count them.
     void to_target_alone(const void* origin, void* target, int64_t row_bytes) const;
     void to_origin_alone(const void* target, void* origin, int64_t row_bytes) const;
 

@@ -299,7 +299,7 @@ TEST(CloudNumbersOfFlare, AreOneForAllPoints) {
     plan.bind_input("mobility", mobility, "m^2/(Pa s)");
     plan.run();
     EXPECT_EQ(points.pressure, expected);
-    // The same of several clouds.
+    // Numbers of several clouds.
     const std::vector<double> rows = {4, 9, 6.5};
     std::vector<int64_t> clouds;
     clouds.reserve(1);

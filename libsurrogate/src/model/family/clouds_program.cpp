@@ -2,94 +2,23 @@
 #include "libsurrogate/src/model/family/clouds_program.hpp"
 
 #include <algorithm>
-#include <exception>
 #include <optional>
 #include <utility>
 
-#include "libsurrogate/src/core/text.hpp"
 #include "libsurrogate/src/domain/cloud_layout.hpp"
+#include "libsurrogate/src/domain/cloud_rows.hpp"
 #include "libsurrogate/src/model/family/point_network.hpp"
 #include "libsurrogate/src/ranks/reduce.hpp"
-#include "libsurrogate/src/ranks/row_exchange.hpp"
 
 namespace surrogate::impl {
 
 namespace {
 
 using kernels::Queue;
-using kernels::tile_points;
 
 PortPlace place_of(std::span<const Port> outputs) {
     return outputs.front().place;
 }
-
-/// Rows of numbers, one per point, in the order of a domain and in the order of a layout.
-template <class T>
-class CloudRows {
-public:
-    CloudRows(const PointDomain& domain, const Queue& queue, int64_t n_column)
-        : domain_(domain), queue_(queue), n_column_(n_column), bad_(queue.n_thread()) {}
-
-    /// Collective, with agreement.
-    void follow(const CloudLayout& layout) {
-        Communicator& comm = domain_.context().comm();
-        std::optional<RowRoute> route;
-        comm.agree([&] { route.emplace(layout.route()); });
-        rows_.emplace(comm, std::move(*route), n_column_, layout.moves());
-    }
-
-    /// Local: reads the columns of the domain's points into solver rows.
-    BadValue gather(std::span<const Column> columns, OutsideCounts& outside, int first_column) {
-        BadValue bad = for_tiles([&](int64_t first, int64_t count, int thread) {
-            return impl::gather<T>(columns, first, count, rows_->solver() + first * n_column_,
-                                   n_column_, 1, outside.of(thread) + first_column);
-        });
-        if (bad.column >= 0) bad.column += first_column;
-        return bad;
-    }
-    /// Local: the reverse.
-    BadValue scatter(std::span<const Column> columns) {
-        return for_tiles([&](int64_t first, int64_t count, int) {
-            return impl::scatter<T>(rows_->solver() + first * n_column_, n_column_, 1, columns,
-                                    first, count);
-        });
-    }
-    /// Collective if points move.
-    void to_layout() {
-        if (n_column_ > 0) rows_->to_canonical(n_column_);
-    }
-    void to_solver() { rows_->to_solver(n_column_); }
-
-    /// Columns of the rows from `row` of the layout.
-    void set_columns(int64_t row, std::span<Column> columns) {
-        for (size_t c = 0; c < columns.size(); ++c) {
-            columns[c] = {};
-            columns[c].data = rows_->canonical() + row * n_column_ + static_cast<int64_t>(c);
-            columns[c].stride = n_column_;
-            columns[c].is_double = sizeof(T) == 8;
-        }
-    }
-    int64_t n_column() const { return n_column_; }
-    int64_t bytes() const { return rows_ ? rows_->bytes() : 0; }
-
-private:
-    template <class Body>
-    BadValue for_tiles(const Body& body) {
-        bad_.clear();
-        const int64_t n = domain_.n_local();
-        queue_.parallel_for((n + tile_points - 1) / tile_points, [&](int64_t tile, int thread) {
-            const int64_t first = tile * tile_points;
-            bad_.note(thread, body(first, std::min(tile_points, n - first), thread));
-        });
-        return bad_.first();
-    }
-
-    const PointDomain& domain_;
-    Queue queue_;
-    int64_t n_column_;
-    std::optional<RowExchange<T>> rows_;
-    FirstBad bad_;  // (n_thread)
-};
 
 template <class T, class Base>
 class CloudsProgram : public Base {
@@ -125,7 +54,7 @@ public:
     void connect() override {
         layout_.emplace(domain_, !is_trained);
         set_contexts();
-        auto domains = layout_->domains([&](size_t i) { return contexts_[context_of(i)]; });
+        auto domains = layout_->domains([&](size_t i) { return contexts_[group_of_[i]]; });
         comm_.agree([&] { set_parts(domains); });
         inputs_.follow(*layout_);
         outputs_.follow(*layout_);
@@ -261,7 +190,6 @@ protected:
             done += own[i].n_point;
         }
     }
-    size_t context_of(size_t own) const { return group_of_[own]; }
 
     /// Takes over the domains. Local.
     void set_parts(std::vector<std::unique_ptr<PointDomain>>& domains) {

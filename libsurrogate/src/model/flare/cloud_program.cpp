@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "libsurrogate/src/domain/canonical_order.hpp"
+#include "libsurrogate/src/domain/cloud_count.hpp"
 #include "libsurrogate/src/domain/point_ports.hpp"
 #include "libsurrogate/src/model/flare/cloud_passes.hpp"
 #include "libsurrogate/src/model/flare/cloud_tiles.hpp"
@@ -15,35 +16,6 @@
 namespace surrogate::impl::flare {
 
 namespace {
-
-/// Points of all clouds of a domain, or ranks that have points of them.
-struct CloudCount {
-    int64_t n_local = 0, n_global = 0, n_rank = 0;
-};
-
-/// (n_cloud). Collective, agreed.
-std::vector<CloudCount> count_clouds(const PointDomain& domain) {
-    Communicator& comm = domain.context().comm();
-    const auto n_cloud = static_cast<size_t>(domain.n_cloud());
-    std::vector<CloudCount> counts;
-    std::vector<int64_t> sums;  // (n_cloud, 2) points, ranks
-    comm.agree([&] {
-        counts.resize(n_cloud);
-        sums.resize(2 * n_cloud);
-    });
-    for (int64_t i = 0; i < domain.n_local(); ++i)
-        ++counts[static_cast<size_t>(domain.clouds()[i])].n_local;
-    for (size_t c = 0; c < n_cloud; ++c) {
-        sums[2 * c] = counts[c].n_local;
-        sums[2 * c + 1] = counts[c].n_local > 0 ? 1 : 0;
-    }
-    comm.all_reduce_sum(std::span(sums));
-    for (size_t c = 0; c < n_cloud; ++c) {
-        counts[c].n_global = sums[2 * c];
-        counts[c].n_rank = sums[2 * c + 1];
-    }
-    return counts;
-}
 
 template <class T>
 class CloudProgram final : public Program {
@@ -135,7 +107,7 @@ void CloudProgram<T>::allocate(std::span<const CloudCount> counts,
     for (size_t c = 0; c < counts.size(); ++c, cloud.begin = cloud.end) {
         const CloudCount& count = counts[c];
         cloud.end += count.n_global;
-        CloudPart part{static_cast<int64_t>(c), count.n_local, count.n_global, count.n_rank > 1};
+        CloudPart part{static_cast<int64_t>(c), count.n_local, count.n_global, count.spans_ranks()};
         if (reproducible_) {
             const auto rank = static_cast<size_t>(comm().rank());
             part.n_point = intersection(cloud, {begins[rank], begins[rank + 1]}).size();

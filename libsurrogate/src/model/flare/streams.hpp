@@ -38,8 +38,8 @@ public:
         resize(mid_, keeps_ == Keeps::nothing ? 0 : n_kept);
         resize(k_, n_kept);
     }
-    /// The same for tiles that share memory: tile t has the memory of slots[t] < n_slot. All
-    /// becomes zero. `slots` must outlive the runs.
+    /// Takes memory for n_slot tiles, which more tiles share: tile t has the memory of slots[t]
+    /// < n_slot. All values become zero. `slots` must outlive the runs.
     void resize(int64_t n_slot, std::span<const int64_t> slots) {
         slots_ = slots;
         resize(n_slot);

@@ -47,7 +47,7 @@ public:
 
     /// Takes over the number of points of the ports. Takes memory for more than ever before.
     void resize();
-    /// The same for tiles that share memory; see Streams::resize.
+    /// Takes over tiles that share memory; see Streams::resize.
     void resize(int64_t n_slot, std::span<const int64_t> slots);
     /// Weights of the points in encode, as PointWeights::tiles() returns them; null: none. They
     /// must outlive the object.
