@@ -28,7 +28,7 @@ public:
     };
 
     /// Collective. may_share: ranks can compute a cloud together. A cloud without points
-    /// is computed by no rank. Throws no_memory on all ranks. Memory while it runs: 24 bytes a
+    /// is computed by no rank. Throws no_memory on all ranks. Memory while it runs: 40 bytes a
     /// cloud, see also stable_sorted_positions().
     CloudLayout(const PointDomain& domain, bool may_share);
 
