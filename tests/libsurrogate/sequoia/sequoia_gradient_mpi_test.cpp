@@ -6,13 +6,13 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "tests/support/data_path.hpp"
-#include "tests/support/family_training.hpp"
+#include "tests/support/family_ranks.hpp"
 #include "tests/support/gradient_run.hpp"
-#include "tests/support/ranks.hpp"
 #include "tests/support/sequoia_case.hpp"
 #include "tests/support/sphere_models.hpp"
 #include "tests/support/world.hpp"
@@ -46,15 +46,6 @@ struct Gradients {
     std::vector<double> dpositions;
 };
 
-std::vector<double> some_rows(const std::vector<double>& all, const std::vector<int64_t>& rows,
-                              int64_t n) {
-    const int64_t width = std::ssize(all) / n;
-    std::vector<double> some;
-    for (const int64_t row : rows)
-        some.insert(some.end(), all.begin() + row * width, all.begin() + (row + 1) * width);
-    return some;
-}
-
 class SequoiaRankGradients : public testing::TestWithParam<std::string> {
 protected:
     void expect_stored(const char* partition, const GradientWay& way, double tolerance) const {
@@ -81,7 +72,7 @@ protected:
                 compare(name, expected, size_of(name, expected),
                         found.run.gradient(name.substr(of_weights.size())));
             } else if (name.starts_with(of_inputs)) {
-                compare(name, some_rows(expected, rows, points.n), size_of(name, expected),
+                compare(name, table_rows(expected, rows, points.n), size_of(name, expected),
                         name.ends_with("positions") ? found.dpositions : found.run.dx);
             }
         }
@@ -138,9 +129,9 @@ TEST_P(SequoiaRankBits, AreThoseOfOneRank) {
         const std::vector<int64_t> rows = own_rows(partition, c.n, world);
         const Gradients found(disk.path(), points.rows(rows), on_threads, mpi_context(world));
         EXPECT_EQ(found.run.total(), alone.run.total());
-        EXPECT_EQ(found.dpositions, some_rows(alone.dpositions, rows, c.n));
+        EXPECT_EQ(found.dpositions, table_rows(alone.dpositions, rows, c.n));
         if (!is_sequence) {
-            EXPECT_EQ(found.run.dx, some_rows(alone.run.dx, rows, c.n));
+            EXPECT_EQ(found.run.dx, table_rows(alone.run.dx, rows, c.n));
         }
     }
     // Plans that add in any order differ by rounding.
@@ -189,52 +180,22 @@ TEST(SequoiaRankTraining, FollowsTheTraceOfPyTorch) {
             const SequoiaCase own = points.rows(rows);
             expect_golden_trace(
                 file, points_of(own), points.n_axis,
-                some_rows(file.tensor("check/input/target").values, rows, points.n),
+                table_rows(file.tensor("check/input/target").values, rows, points.n),
                 mpi_context(world), reproducible);
         }
     }
 }
 
-/// Each group of ranks takes a sample, and its ranks share the points: the bits of one rank that
-/// takes these samples in turn.
 TEST(SequoiaRankTraining, OfGroupsOfRanksHasTheBitsOfOneRank) {
     const GoldenFile file(stored_case("sequoia/points_train"));
     const SequoiaCase points(file);
-    const std::vector<double> targets = file.tensor("check/input/target").values;
-    const int n_group = size_of(world) > 1 ? 2 : 1, color = rank_of(world) % n_group;
-    MPI_Comm group = MPI_COMM_NULL;
-    MPI_Comm_split(world, color, rank_of(world), &group);
-    {
-        const std::vector<int64_t> rows = own_rows("scattered", points.n, group);
-        const SequoiaCase own = points.rows(rows);
-        const Options options{{"gradients", "true"}, {"reproducible", "true"}};
-        const auto settings = [](int accumulate) {
-            return TrainerOptions{{"learning_rate", "1e-3"},
-                                  {"loss", "mse"},
-                                  {"accumulate", std::to_string(accumulate)}};
-        };
-        const auto load = [](FamilyTraining& of, const std::vector<double>& from, int sample) {
-            for (size_t i = 0; i < from.size(); ++i) of.targets[i] = from[i] * (1 + 0.1 * sample);
-        };
-        const std::vector<double> own_targets = some_rows(targets, rows, points.n);
-        const int64_t n_target = std::ssize(targets) / points.n;
-        FamilyTraining shared(file, points.n_axis, points_of(own), 0, {}, n_target, own_targets,
-                              options, settings(1), mpi_context(world), mpi_context(group));
-        FamilyTraining alone(file, points.n_axis, points_of(points), {}, targets, options,
-                             settings(n_group));
-        load(shared, own_targets, color);
-        for (int step = 0; step < 2; ++step) {
-            EXPECT_EQ(shared.trainer.step().samples, n_group);
-            for (int sample = 0; sample < n_group; ++sample) {
-                load(alone, targets, sample);
-                alone.trainer.step();
-            }
-        }
-        const std::span<const double> found = shared.weights().precise(),
-                                      expected = alone.weights().precise();
-        for (size_t i = 0; i < expected.size(); ++i) ASSERT_EQ(found[i], expected[i]) << i;
-    }
-    MPI_Comm_free(&group);
+    std::vector<std::unique_ptr<SequoiaCase>> cases;
+    const auto of_rows = [&](const std::vector<int64_t>& rows) {
+        cases.push_back(std::make_unique<SequoiaCase>(points.rows(rows)));
+        return points_of(*cases.back());
+    };
+    expect_groups_of_ranks(file, points.n_axis, points.n, of_rows, {},
+                           file.tensor("check/input/target").values, world);
 }
 
 TEST(SequoiaRankFaults, ReachAllRanks) {

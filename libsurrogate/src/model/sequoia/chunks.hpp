@@ -7,7 +7,7 @@
 
 #include "kernels/base/queue.hpp"
 #include "libsurrogate/src/layers/gradient_sums.hpp"
-#include "libsurrogate/src/layers/gradients.hpp"
+#include "libsurrogate/src/model/family/weight_range.hpp"
 #include "libsurrogate/src/model/sequoia/tree.hpp"
 
 namespace surrogate::impl::sequoia {
@@ -101,12 +101,6 @@ private:
     // number of all chunks
     std::vector<int64_t> firsts_ = {0};
 };
-
-/// Returns the elements of an arena from weight `first` to the end of weight `last`.
-inline Range range_of(const MasterWeights& master, const WeightName& first, const WeightName& last) {
-    const MasterWeights::Entry* const end = master.find(last);
-    return {master.find(first)->first, end->first + end->size};
-}
 
 /// Calls body(chunk, thread, gradients) for all chunks, on all threads. A chunk adds gradients of
 /// weights in `range` only, which are then closed; gradients of chunks that this rank does not add

@@ -54,7 +54,7 @@ public:
         return {node(l, first), {level(l).n_channel, count}, {level(l).row, 1}};
     }
     /// Returns channels [c, c + n_channel) of nodes [nodes.begin, nodes.end) of a level as one tile:
-    /// their own tile if they fill it, otherwise a copy in `buffer`.
+    /// their own tile if they fill it, otherwise a copy in `buffer`, whose padding is zero.
     kernels::Tile<T> load(int l, Range nodes, int64_t c, int64_t n_channel,
                           kernels::Buffer<T>& buffer) const {
         const kernels::Tiles<T>& tiles = level(l);
@@ -68,6 +68,9 @@ public:
             for (int64_t j = 0; j < n_channel; ++j)
                 std::copy_n(from + j * tiles.row, count, &copy(j, i));
         });
+        const int64_t end = kernels::round_up(nodes.size(), kernels::lane_count);
+        for (int64_t j = 0; j < n_channel; ++j)
+            std::fill(&copy(j, 0) + nodes.size(), &copy(j, 0) + end, T(0));
         return copy;
     }
     /// Writes a tile from load(), or one like it, to its nodes.
