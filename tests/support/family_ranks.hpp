@@ -102,8 +102,8 @@ void expect_groups_of_ranks(const GoldenFile& file, int64_t n_axis, int64_t n,
         };
         std::vector<int64_t> all(static_cast<size_t>(n));
         std::iota(all.begin(), all.end(), int64_t{0});
-        const auto shared = make(own_rows("scattered", n, ranks), 1, mpi_context(comm),
-                                 mpi_context(ranks));
+        const auto shared =
+            make(own_rows("scattered", n, ranks), 1, mpi_context(comm), mpi_context(ranks));
         const auto alone = make(all, n_group, {}, Context());
         const std::vector<double> of_rank = shared->targets, of_all = alone->targets;
         const auto load = [](FamilyTraining& to, const std::vector<double>& from, int sample) {

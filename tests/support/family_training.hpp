@@ -99,8 +99,8 @@ private:
 /// Five steps of PyTorch's AdamW, as a golden file has traced them: losses, norms and weights.
 /// points, targets: of this rank.
 inline void expect_golden_trace(const GoldenFile& file, const surrogate_points& points,
-                                int64_t n_axis, std::vector<double> targets,
-                                Context on = Context(), const char* reproducible = "false") {
+                                int64_t n_axis, std::vector<double> targets, Context on = Context(),
+                                const char* reproducible = "false") {
     const int64_t n_target = file.tensor("check/input/target").shape.back();
     FamilyTraining own(
         file, n_axis, points, 0, {}, n_target, std::move(targets),

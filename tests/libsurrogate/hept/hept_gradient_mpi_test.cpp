@@ -137,7 +137,8 @@ TEST_P(HeptRankBits, AreThoseOfOneRank) {
                                  const std::vector<double>& expected) {
         ASSERT_EQ(found.size(), expected.size());
         for (size_t i = 0; i < found.size(); ++i)
-            ASSERT_TRUE(found[i] == expected[i] || (std::isnan(found[i]) && std::isnan(expected[i])))
+            ASSERT_TRUE(found[i] == expected[i] ||
+                        (std::isnan(found[i]) && std::isnan(expected[i])))
                 << i << ": " << found[i] << ", expected " << expected[i];
     };
     for (const char* partition : partitions) {
@@ -153,15 +154,15 @@ TEST_P(HeptRankBits, AreThoseOfOneRank) {
 
 INSTANTIATE_TEST_SUITE_P(
     All, HeptRankBits,
-    testing::Values(
-        BitsCase{"Masked", {}, 350}, BitsCase{"Zero", {{"padding", "zero"}}, 203},
-        BitsCase{"Duplicate", {{"padding", "duplicate"}}, 203},
-        BitsCase{"ManyCloudsDuplicate", {{"padding", "duplicate"}}, 301, 17},
-        BitsCase{"ManyCloudsMasked", {{"block_size", 20}}, 301, 9},
-        BitsCase{"LongBlocks", {{"block_size", 100}, {"h_dim", 16}}, 1000},
-        BitsCase{"Pileup", {{"task", "pileup"}, {"num_classes", nullptr}}, 150},
-        BitsCase{"Dropout", {{"padding", "duplicate"}, {"dropout", 0.2}}, 203, 1, true},
-        BitsCase{"FewPoints", {}, 3}, BitsCase{"OnePoint", {{"padding", "duplicate"}}, 1}),
+    testing::Values(BitsCase{"Masked", {}, 350}, BitsCase{"Zero", {{"padding", "zero"}}, 203},
+                    BitsCase{"Duplicate", {{"padding", "duplicate"}}, 203},
+                    BitsCase{"ManyCloudsDuplicate", {{"padding", "duplicate"}}, 301, 17},
+                    BitsCase{"ManyCloudsMasked", {{"block_size", 20}}, 301, 9},
+                    BitsCase{"LongBlocks", {{"block_size", 100}, {"h_dim", 16}}, 1000},
+                    BitsCase{"Pileup", {{"task", "pileup"}, {"num_classes", nullptr}}, 150},
+                    BitsCase{"Dropout", {{"padding", "duplicate"}, {"dropout", 0.2}}, 203, 1, true},
+                    BitsCase{"FewPoints", {}, 3},
+                    BitsCase{"OnePoint", {{"padding", "duplicate"}}, 1}),
     [](const auto& c) { return c.param.name; });
 
 TEST(HeptRankTraining, OfGroupsOfRanksHasTheBitsOfOneRank) {

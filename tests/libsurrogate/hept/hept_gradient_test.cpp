@@ -44,8 +44,7 @@ public:
             dy(c, i) = static_cast<T>(wave + static_cast<double>(y_(c, i)));
         });
         GradientSums sums(*given.master, queue.n_thread(), GradientOrder::exact);
-        network_.backward(given.comm(), x_.tiles, dy.tiles, sums,
-                          {dx_.tiles, dcoordinates_.tiles});
+        network_.backward(given.comm(), x_.tiles, dy.tiles, sums, {dx_.tiles, dcoordinates_.tiles});
         EXPECT_TRUE(sums.reduce(given.comm()));
         arena.assign(sums.total().begin(), sums.total().end());
     }

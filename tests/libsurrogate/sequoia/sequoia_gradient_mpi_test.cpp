@@ -147,8 +147,7 @@ TEST_P(SequoiaRankBits, AreThoseOfOneRank) {
 INSTANTIATE_TEST_SUITE_P(
     All, SequoiaRankBits,
     testing::Values(
-        BitsCase{"Binary", {{"k", 2}, {"num_layers", 2}}, 3000},
-        BitsCase{"Ternary", {}, 2000},
+        BitsCase{"Binary", {{"k", 2}, {"num_layers", 2}}, 3000}, BitsCase{"Ternary", {}, 2000},
         BitsCase{"TernaryTopDown", {{"seq_mode", "top-down"}}, 1700},
         BitsCase{"TernaryComplete", {{"seq_mode", "complete"}, {"num_layers", 2}}, 1700},
         BitsCase{"TernaryInterleaved", {{"seq_mode", "interleaved"}, {"num_layers", 2}}, 1700},
@@ -167,7 +166,9 @@ INSTANTIATE_TEST_SUITE_P(
                  700},
         BitsCase{"AllNodes", {{"k", 4}, {"probe_layer", "all"}, {"num_layers", 1}}, 700},
         BitsCase{"Root", {{"k", 16}, {"probe_layer", "root"}, {"num_layers", 2}}, 700},
-        BitsCase{"Words", {{"max_seq_len", 2000}, {"k", 4}, {"num_layers", 1}, {"vocab_size", 11}}, 1500},
+        BitsCase{"Words",
+                 {{"max_seq_len", 2000}, {"k", 4}, {"num_layers", 1}, {"vocab_size", 11}},
+                 1500},
         BitsCase{"FewPoints", {}, 4}, BitsCase{"OnePoint", {}, 1}),
     [](const auto& c) { return c.param.name; });
 

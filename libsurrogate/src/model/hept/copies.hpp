@@ -26,8 +26,8 @@ void copy_tokens(const TokenPlan& plan, const kernels::Tiles<const T>& points, i
 }
 
 /// Adds the gradients of own tokens from `first` on, (n_channel, n), to the gradients of their
-/// points (n_channel, n_point): the value of a point is written, the values of its copies are added.
-/// A point must come before its copies.
+/// points (n_channel, n_point): the value of a point is written, the values of its copies are
+/// added. A point must come before its copies.
 template <class T>
 void join_copies(const TokenPlan& plan, int64_t first, kernels::Tile<const T> tokens,
                  const kernels::Tiles<T>& points) {

@@ -145,18 +145,17 @@ void NetworkGradient<T>::backward(Communicator& comm, const Tiles<const T>& x,
                    tokens(dcoordinates_, config_.coords_dim));
         states_backward(l, true);
     }
-    chunks_.run(queue_, master, sums,
-                {range_of(master, "feat_encoder.0.weight", "feat_encoder.2.bias")},
-                [&](Range some, int thread, const Gradients& gradients) {
-                    encode_backward(some, x, gradients, inputs,
-                                    scratch_[static_cast<size_t>(thread)]);
-                });
+    chunks_.run(
+        queue_, master, sums, {range_of(master, "feat_encoder.0.weight", "feat_encoder.2.bias")},
+        [&](Range some, int thread, const Gradients& gradients) {
+            encode_backward(some, x, gradients, inputs, scratch_[static_cast<size_t>(thread)]);
+        });
 }
 
 template <class T>
 int64_t NetworkGradient<T>::bytes() const {
-    int64_t n_byte = forward_.bytes() + layer_.bytes() + dh_.bytes() + de_.bytes() +
-                     dcoordinates_.bytes();
+    int64_t n_byte =
+        forward_.bytes() + layer_.bytes() + dh_.bytes() + de_.bytes() + dcoordinates_.bytes();
     for (const Buffer<T>& buffer : states_data_) n_byte += buffer.bytes();
     for (const Scratch& s : scratch_) {
         for (const Buffer<T>* buffer :

@@ -65,11 +65,11 @@ public:
 private:
     /// Scratch memory of one thread, for a tile of tokens.
     struct Scratch {
-        kernels::Buffer<T> h, dh, e, de, dy;             // (d), (d), (m), (m), (n_out)
-        kernels::Buffer<T> all_states, work;             // ((L + 1) d), the output MLP
-        kernels::Buffer<T> saved, hidden;                // (2 d)
-        kernels::Buffer<T> features, dfeatures;          // (n_feature)
-        kernels::Buffer<T> dcoordinates;                 // (D)
+        kernels::Buffer<T> h, dh, e, de, dy;     // (d), (d), (m), (m), (n_out)
+        kernels::Buffer<T> all_states, work;     // ((L + 1) d), the output MLP
+        kernels::Buffer<T> saved, hidden;        // (2 d)
+        kernels::Buffer<T> features, dfeatures;  // (n_feature)
+        kernels::Buffer<T> dcoordinates;         // (D)
     };
 
     kernels::Tiles<T> tokens(kernels::Buffer<T>& buffer, int64_t n_channel) const {

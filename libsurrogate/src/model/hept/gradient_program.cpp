@@ -64,12 +64,10 @@ private:
     void go_back(bool wants_inputs, GradientSums& sums) {
         const Config& config = this->config_;
         if (config.is_pileup) sigmoid_backward();
-        // Of a point, coordinates precede features, so that both are channels of one port.
-        const bool needs_features = wants_inputs || config.is_pileup;
-        network_.backward(
-            this->comm_, x_, tiles(back_.ports.input(0), config.n_out()), sums,
-            {needs_features ? gradient(dfeatures_, config.n_feature()) : Tiles<T>{},
-             wants_inputs ? gradient(dcoordinates_, config.coords_dim) : Tiles<T>{}});
+                const bool needs_features = wants_inputs || config.is_pileup;
+        network_.backward(this->comm_, x_, tiles(back_.ports.input(0), config.n_out()), sums,
+                          {needs_features ? gradient(dfeatures_, config.n_feature()) : Tiles<T>{},
+                           wants_inputs ? gradient(dcoordinates_, config.coords_dim) : Tiles<T>{}});
         if (config.is_pileup) classes_backward(sums);
         if (wants_inputs) write_inputs();
     }
@@ -148,9 +146,8 @@ private:
         network_.resize(this->comm_, this->plan_);
         resize_tiles(dfeatures_, back_.ports.n_tile(), this->config_.n_feature());
         resize_tiles(dcoordinates_, back_.ports.n_tile(), this->config_.coords_dim);
-        pieces_.resize(this->config_.is_pileup
-                           ? static_cast<size_t>(this->request_.queue.n_thread())
-                           : 0);
+        pieces_.resize(
+            this->config_.is_pileup ? static_cast<size_t>(this->request_.queue.n_thread()) : 0);
         for (kernels::Buffer<T>& piece : pieces_)
             piece.resize(this->config_.n_feature() * tile_points);
     }

@@ -161,8 +161,7 @@ void LayerGradient<T>::give(const kernels::Linear<T>& out, int64_t h, const Tile
         kernels::hept::combine_tables<T>(queue_, shape(), kept(h, first), 0, 1, given);
         kernels::linear_backward<T>(queue_, out, of_result, {}, false, dgiven);
         kernels::hept::combine_tables_backward<T>(queue_, shape(), kept(h, first), 0, 1, given,
-                                                  dgiven,
-                                                  given_.data() + first * shape().n_sum());
+                                                  dgiven, given_.data() + first * shape().n_sum());
     });
 }
 
@@ -264,8 +263,8 @@ void LayerGradient<T>::run(int64_t l, Communicator& comm, const Tiles<const T>& 
     for (int64_t head = 0; head < config_.num_heads; ++head) {
         const HeadWeights<T>& of_head = weights.heads[static_cast<size_t>(head)];
         give(of_head.out, head, own(inner_));
-        gradient_exchange_.visit(
-            comm, queue_, {given_.data(), shape().n_sum(), plan_->n_token(), 1, 1});
+        gradient_exchange_.visit(comm, queue_,
+                                 {given_.data(), shape().n_sum(), plan_->n_token(), 1, 1});
         attention_.augment(of_head.head, u(), x);
         attention_.order(l, head);
         blocks_backward(head);
@@ -278,10 +277,9 @@ void LayerGradient<T>::run(int64_t l, Communicator& comm, const Tiles<const T>& 
     run_chunks({range("norm1.weight", "norm1.bias")},
                [&](Range tokens, const Gradients& gradients, Scratch& s) {
                    const Tile<T> of_h = load<T>(dh, tokens, s.dh);
-                   kernels::normalise_backward<T>(
-                       queue_, weights.norm1, load<T>(h, tokens, s.h),
-                       load<T>(own(du_), tokens, s.normed), of_h, of_h,
-                       gradients.layer_norm(name + "norm1"));
+                   kernels::normalise_backward<T>(queue_, weights.norm1, load<T>(h, tokens, s.h),
+                                                  load<T>(own(du_), tokens, s.normed), of_h, of_h,
+                                                  gradients.layer_norm(name + "norm1"));
                    store<T>(of_h, tokens, dh);
                });
 }
@@ -294,8 +292,7 @@ int64_t LayerGradient<T>::bytes_sent() const {
 
 template <class T>
 int64_t LayerGradient<T>::messages() const {
-    return exchange_.messages_of_layer() +
-           gradient_exchange_.messages_of_layer(config_.num_heads);
+    return exchange_.messages_of_layer() + gradient_exchange_.messages_of_layer(config_.num_heads);
 }
 
 template <class T>

@@ -27,9 +27,9 @@ namespace surrogate::impl::hept {
 ///   the gradients of the sums of ghost tokens, d + 1 numbers each, before the blocks
 ///   parts of the gradients of queries, keys and values, 2 E + d numbers each, back to the owners
 ///
-/// Parts are those of the forward pass, see TokenPlan::Neighbor: exactly one rank computes a query
-/// or key of a table, and owners add tables in their order. Gradients of weights are summed in
-/// chunks, see Chunks. Results do not depend on ranks and threads.
+/// TokenPlan::Neighbor lists the parts, also for the forward pass: exactly one rank computes a
+/// query or key of a table, and owners add tables in their order. Gradients of weights are summed
+/// in chunks, see Chunks. Results do not depend on ranks and threads.
 template <class T>
 class LayerGradient {
 public:

@@ -68,7 +68,7 @@ private:
     std::vector<kernels::Buffer<T>> rows_;  // (level): (node, ancestor, 2 I)
     std::vector<uint8_t> is_pending_;       // (level): rows are not zero
     bool is_shared_level_behind_ = false;
-    int64_t n_packed_ = 0;         // numbers of a node of the shared level
+    int64_t n_packed_ = 0;          // numbers of a node of the shared level
     kernels::Buffer<T> own_, all_;  // (node, n_packed_)
     std::vector<int64_t> n_bytes_;  // (size)
 };

@@ -59,7 +59,8 @@ public:
     /// It is stored in `scratch`.
     kernels::sequoia::Surroundings<T> around(int l, Range nodes, Scratch& scratch) const;
 
-    /// Calls body(level, node) for the ancestors of each group of siblings, from the parent upwards.
+    /// Calls body(level, node) for the ancestors of each group of siblings, from the parent
+    /// upwards.
     template <class Body>
     void for_ancestors(int l, Range nodes, const Body& body) const {
         for (int64_t i = nodes.begin; i < nodes.end; i += tree_->k()) {

@@ -32,8 +32,7 @@ public:
         tree_ = &tree;
         block_ = block;
         firsts_.assign(1, block > 0 ? tree.owned(block).size() : 0);
-        for (int l = block; l < tree.n_level(); ++l)
-            firsts_.push_back(firsts_.back() + n_part(l));
+        for (int l = block; l < tree.n_level(); ++l) firsts_.push_back(firsts_.back() + n_part(l));
     }
 
     int block_level() const { return block_; }

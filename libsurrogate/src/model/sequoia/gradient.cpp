@@ -46,7 +46,8 @@ void NetworkGradient<T>::resize(const Tree& tree) {
     for (Scratch& s : scratch_) {
         for (Buffer<T>* buffer : {&s.x, &s.dx, &s.normed, &s.dnormed})
             buffer->resize(config_.dim * row);
-        for (Buffer<T>* buffer : {&s.saved, &s.hidden}) buffer->resize(2 * config_.hidden_dim * row);
+        for (Buffer<T>* buffer : {&s.saved, &s.hidden})
+            buffer->resize(2 * config_.hidden_dim * row);
         for (Buffer<T>* buffer : {&s.y, &s.dy}) buffer->resize(config_.num_classes * row);
         for (Buffer<T>* buffer : {&s.dfeatures, &s.angles}) buffer->resize(config_.c_in * row);
         s.dinputs.resize(config_.dimensionality * row);
@@ -141,8 +142,8 @@ Tile<T> NetworkGradient<T>::dy_of(const LevelNodes& at, const Predictions<const 
 /// Computes dx from the gradients of the predictions of nodes.
 template <class T>
 void NetworkGradient<T>::read_rows_backward(const Predictions<const T>& dy, GradientSums& sums) {
-    const Range range = range_of(layers_.weights.master(), "model.norm.weight",
-                                 "seq_classifer.mlpblock.2.bias");
+    const Range range =
+        range_of(layers_.weights.master(), "model.norm.weight", "seq_classifer.mlpblock.2.bias");
     for_chunks(sums, range, [&](const LevelNodes& at, const Gradients& gradients, Scratch& s) {
         if (!readout_.reads(at.level)) return;
         const Tile<T> x = x_.back().load(at.level, at.nodes, 0, config_.dim, s.x);
@@ -269,7 +270,8 @@ void NetworkGradient<T>::backward(Communicator& comm, const LeafInputs<T>& input
     } else {
         read_rows_backward(dy, sums);
     }
-    for (int64_t i = config_.num_layers; i-- > 0;) layer_.run(i, comm, gather_, nodes(i), sums, dx_);
+    for (int64_t i = config_.num_layers; i-- > 0;)
+        layer_.run(i, comm, gather_, nodes(i), sums, dx_);
     drop_embedding(dx_);
     means_backward();
     // A rank without leaves may hold the only leaf of another rank.

@@ -62,10 +62,10 @@ public:
 private:
     /// Scratch memory of one thread, a tile of nodes each.
     struct Scratch {
-        kernels::Buffer<T> x, dx;                              // (C): copies of nodes
-        kernels::Buffer<T> normed, dnormed;                    // (C)
-        kernels::Buffer<T> saved, hidden, y, dy;               // (2 M), (2 M), (c_out), (c_out)
-        kernels::Buffer<T> dfeatures, dinputs, angles;         // (c_in), (d), (c_in)
+        kernels::Buffer<T> x, dx;                       // (C): copies of nodes
+        kernels::Buffer<T> normed, dnormed;             // (C)
+        kernels::Buffer<T> saved, hidden, y, dy;        // (2 M), (2 M), (c_out), (c_out)
+        kernels::Buffer<T> dfeatures, dinputs, angles;  // (c_in), (d), (c_in)
     };
 
     kernels::Tile<T> scratch(kernels::Buffer<T>& buffer, int64_t n_channel,

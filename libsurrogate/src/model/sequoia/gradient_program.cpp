@@ -45,7 +45,8 @@ public:
     std::vector<std::string> notes() const override {
         std::vector<std::string> list = Shared::notes();
         list.push_back(
-            "gradients: the nodes before each layer are stored, all other values are recomputed; the "
+            "gradients: the nodes before each layer are stored, all other values are recomputed; "
+            "the "
             "backward pass of a layer sends " +
             std::to_string(n_gather() * network_.layer().bytes_sent()) + " bytes in " +
             std::to_string(n_gather()) + " collectives");
@@ -57,8 +58,7 @@ private:
     /// Returns the number of channels whose gradients are returned to the solver.
     int64_t n_back() const { return Embedding<T>::n_real(this->config_); }
     int64_t n_gather() const {
-        return this->comm_.size() == 1 ? 0
-                                       : LayerGradient<T>::n_gather(this->config_, this->tree_);
+        return this->comm_.size() == 1 ? 0 : LayerGradient<T>::n_gather(this->config_, this->tree_);
     }
 
     /// Gathers the gradients of the outputs. Returns true if all are finite.

@@ -42,7 +42,8 @@ void LayerGradient<T>::resize(const Tree& tree, const Chunks& chunks) {
         s.ancestors.reserve(static_cast<size_t>(s.attention.ancestors.size()));
         for (Buffer<T>* buffer : {&s.x, &s.dx, &s.inner, &s.normed, &s.dnormed, &s.branch})
             buffer->resize(config_.dim * row);
-        for (Buffer<T>* buffer : {&s.saved, &s.hidden}) buffer->resize(2 * config_.hidden_dim * row);
+        for (Buffer<T>* buffer : {&s.saved, &s.hidden})
+            buffer->resize(2 * config_.hidden_dim * row);
         for (Buffer<T>* buffer : {&s.value, &s.dvalue}) buffer->resize(n_inner * row);
         s.dqkv.resize(3 * n_inner * row);
     }
@@ -167,8 +168,7 @@ void LayerGradient<T>::finish_backward(int64_t i, const LevelNodes& at, const No
     const bool drops = dropout_.drops(site.rate);
     const Tile<T> x = x_of.load(at.level, at.nodes, 0, config_.dim, s.x);
     const Tile<T> dx = dx_of.load(at.level, at.nodes, 0, config_.dim, s.dx);
-    const Tile<T> v =
-        attention_.qkv().load(at.level, at.nodes, 2 * n_inner, n_inner, s.value);
+    const Tile<T> v = attention_.qkv().load(at.level, at.nodes, 2 * n_inner, n_inner, s.value);
     const Tile<T> inner = scratch(s.inner, config_.dim, x);
     const Tile<T> normed = scratch(s.normed, config_.dim, x);
     const Tile<T> dnormed = scratch(s.dnormed, config_.dim, x);

@@ -24,8 +24,8 @@ namespace surrogate::impl::sequoia {
 /// the values that it read.
 ///
 /// Ranks communicate as in LayerPass, and once for each time that the reversed schedule leaves the
-/// levels below the shared one; see AncestorSums. Sums over nodes have a fixed order, see Chunks and
-/// AncestorSums: results do not depend on ranks and threads.
+/// levels below the shared one; see AncestorSums. Sums over nodes have a fixed order, see Chunks
+/// and AncestorSums: results do not depend on ranks and threads.
 template <class T>
 class LayerGradient {
 public:
@@ -44,8 +44,8 @@ public:
     void run(int64_t i, Communicator& comm, CutGather<T>& gather, const NodeTiles<T>& x,
              GradientSums& sums, const NodeTiles<T>& dx);
 
-    /// Returns the number of gathers in the backward pass of a layer besides those of the forward
-    /// pass, and the bytes that this rank sends in each.
+    /// Returns the number of gathers that the backward pass of a layer adds to the forward pass,
+    /// and the bytes that this rank sends in each.
     static int64_t n_gather(const Config& config, const Tree& tree);
     int64_t bytes_sent() const { return sums_.bytes_sent(); }
 
@@ -54,10 +54,10 @@ public:
 private:
     /// Scratch memory of one thread.
     struct Scratch {
-        kernels::Buffer<T> x, dx, dqkv;               // (C), (C), (3 I): copies of nodes
-        kernels::Buffer<T> value, dvalue;             // (I)
-        kernels::Buffer<T> inner, normed, dnormed;    // (C): x between attention and MLP
-        kernels::Buffer<T> saved, hidden, branch;     // (2 M), (2 M), (C)
+        kernels::Buffer<T> x, dx, dqkv;             // (C), (C), (3 I): copies of nodes
+        kernels::Buffer<T> value, dvalue;           // (I)
+        kernels::Buffer<T> inner, normed, dnormed;  // (C): x between attention and MLP
+        kernels::Buffer<T> saved, hidden, branch;   // (2 M), (2 M), (C)
         typename Attention<T>::Scratch attention;
         std::vector<kernels::sequoia::NodeGradient<T>> ancestors;
     };

@@ -53,8 +53,8 @@ public:
     kernels::Tile<T> nodes(int l, int64_t first, int64_t count) const {
         return {node(l, first), {level(l).n_channel, count}, {level(l).row, 1}};
     }
-    /// Returns channels [c, c + n_channel) of nodes [nodes.begin, nodes.end) of a level as one tile:
-    /// their own tile if they fill it, otherwise a copy in `buffer`, whose padding is zero.
+    /// Returns channels [c, c + n_channel) of nodes [nodes.begin, nodes.end) of a level as one
+    /// tile: their own tile if they fill it, otherwise a copy in `buffer`, whose padding is zero.
     kernels::Tile<T> load(int l, Range nodes, int64_t c, int64_t n_channel,
                           kernels::Buffer<T>& buffer) const {
         const kernels::Tiles<T>& tiles = level(l);
