@@ -25,7 +25,7 @@ struct Step {
 
 /// Brings the steps of keys of a team from global to shared memory. The tiles after the last one
 /// repeat it.
-template <Operand operand, int n_value>
+template <Operand operand, int n_value, bool is_full>
 class Carrier {
 public:
     using P = Products<operand>;
@@ -34,7 +34,7 @@ public:
 
     __device__ Carrier(const AttendArgs& args, int head, int64_t n_tile)
         : n_group_(args.n_group),
-          head_groups_(args.head_groups),
+          head_groups_(is_full ? n_value : args.head_groups),
           last_(n_tile - 1),
           keys_(static_cast<const Piece*>(args.qkv) +
                 int64_t{args.n_head + head} * args.head_groups * 32),
@@ -55,7 +55,7 @@ public:
 #pragma unroll
         for (int i = 0; i < n_held; ++i) {
             const int c = group_of(i);
-            if (c >= head_groups_) continue;
+            if (!is_full && c >= head_groups_) continue;
             const int64_t tile = min(first_tile + tile_of(i), last_);
             held_[i] = values_[(tile * n_group_ + c) * 32 + lane_];
         }
@@ -65,7 +65,8 @@ public:
 #pragma unroll
         for (int i = 0; i < n_held; ++i) {
             const int c = group_of(i);
-            if (c < head_groups_) to.values[tile_of(i)][c][lane_] = P::transpose(held_[i]);
+            if (is_full || c < head_groups_)
+                to.values[tile_of(i)][c][lane_] = P::transpose(held_[i]);
         }
         wait_copies();
     }
@@ -89,7 +90,7 @@ private:
 
 /// A warp's tile of queries; the pieces of its head are in shared memory, read by the same warp of
 /// every team.
-template <Operand operand, int n_value>
+template <Operand operand, int n_value, bool is_full>
 struct Queries {
     using P = Products<operand>;
     using Piece = typename P::Piece;
@@ -110,16 +111,19 @@ struct Queries {
             for (int c = 0; c < args.head_groups; ++c) q[c][lane] = from[c * 32];
     }
 
+    /// Groups of the head. Without branches in its loops the compiler reads ahead of the products.
+    __device__ int groups() const { return is_full ? n_value : args.head_groups; }
+
     __device__ void add(const Keys& step, int64_t first_tile) {
         float s[2 * Keys::n_tile][4] = {};
 #pragma unroll
         for (int c = 0; c < n_value; c += 2) {
-            if (c >= args.head_groups) continue;
-            const Piece pair[2] = {q[c][lane], q[min(c + 1, args.head_groups - 1)][lane]};
+            if (c >= groups()) continue;
+            const Piece pair[2] = {q[c][lane], q[min(c + 1, groups() - 1)][lane]};
 #pragma unroll
             for (int tile = 0; tile < Keys::n_tile; ++tile) {
                 const Piece key = step.keys[tile][c][lane];
-                if (c + 1 < args.head_groups) {
+                if (c + 1 < groups()) {
                     P::scores(s[2 * tile], s[2 * tile + 1], pair, key,
                               step.keys[tile][c + 1][lane]);
                 } else {
@@ -137,7 +141,7 @@ struct Queries {
             const auto left = P::left(s[2 * tile], s[2 * tile + 1]);
 #pragma unroll
             for (int c = 0; c < n_value; ++c)
-                if (c < args.head_groups) P::weigh(own.y[c], left, step.values[tile][c][lane]);
+                if (c < groups()) P::weigh(own.y[c], left, step.values[tile][c][lane]);
         }
     }
 
@@ -180,7 +184,7 @@ constexpr size_t shared_bytes(int n_team) {
                     team_warps * sizeof(Joined<most_teams, n_value>));
 }
 
-template <Operand operand, int n_value>
+template <Operand operand, int n_value, bool is_full>
 __global__ void __launch_bounds__(most_teams* team_threads)
     attend_all_kernel(const AttendArgs args) {
     SURROGATE_SHARED(shared);
@@ -195,10 +199,10 @@ __global__ void __launch_bounds__(most_teams* team_threads)
 
     // Warps without queries bring keys with the others.
     auto& block = *reinterpret_cast<BlockQueries<operand, n_value>*>(shared);
-    Queries<operand, n_value> queries(args, n_tile, block.of_warp[warp],
-                                      args.first_ring * ring_tiles + min(tile, n_query_tile - 1),
-                                      head);
-    Carrier<operand, n_value> carrier(args, head, n_tile);
+    Queries<operand, n_value, is_full> queries(
+        args, n_tile, block.of_warp[warp],
+        args.first_ring * ring_tiles + min(tile, n_query_tile - 1), head);
+    Carrier<operand, n_value, is_full> carrier(args, head, n_tile);
     Keys* const steps = reinterpret_cast<Keys*>(&block + 1) + 2 * team;
     const int64_t stride = int64_t{n_team} * Keys::n_tile;
     const int64_t n_turn = (n_tile + stride - 1) / stride;
@@ -230,16 +234,25 @@ __global__ void __launch_bounds__(most_teams* team_threads)
     }
 }
 
-/// Groups that a warp holds: heads of up to 64 channels, and wider ones.
+/// Groups that a warp holds: heads of up to 64 channels, and wider ones. A head that fills them has
+/// an instance of its own.
 constexpr int narrow_head = 8, wide_head = 16;
 
 template <class Body>
 void with_head(Operand operand_, int32_t head_groups, const Body& body) {
     with_operand(operand_, [&]<Operand operand>() {
+        // Wide operands have no registers for loads that run ahead.
+        constexpr bool may_be_full = !is_wide(operand);
         if (head_groups <= narrow_head) {
-            body.template operator()<operand, narrow_head>();
+            if (may_be_full && head_groups == narrow_head) {
+                body.template operator()<operand, narrow_head, may_be_full>();
+            } else {
+                body.template operator()<operand, narrow_head, false>();
+            }
+        } else if (may_be_full && head_groups == wide_head) {
+            body.template operator()<operand, wide_head, may_be_full>();
         } else {
-            body.template operator()<operand, wide_head>();
+            body.template operator()<operand, wide_head, false>();
         }
     });
 }
@@ -247,20 +260,20 @@ void with_head(Operand operand_, int32_t head_groups, const Body& body) {
 }  // namespace
 
 void load_attention_to_all(const DeviceProperties& device, Operand operand_) {
-    with_operand(operand_, [&]<Operand operand>() {
-        load_kernel(device, attend_all_kernel<operand, narrow_head>, "sphere attend");
-        load_kernel(device, attend_all_kernel<operand, wide_head>, "sphere attend");
-    });
+    for (const int head_groups : {1, narrow_head, narrow_head + 1, wide_head})
+        with_head(operand_, head_groups, [&]<Operand operand, int n_value, bool is_full>() {
+            load_kernel(device, attend_all_kernel<operand, n_value, is_full>, "sphere attend");
+        });
 }
 
 void attend_all(const DeviceProperties& device, const AttendArgs& args, Stream stream) {
-    with_head(args.operand, args.head_groups, [&]<Operand operand, int n_value>() {
+    with_head(args.operand, args.head_groups, [&]<Operand operand, int n_value, bool is_full>() {
         int n_team = most_teams;
         if (shared_bytes<operand, n_value>(n_team) > static_cast<size_t>(device.shared_bytes))
             n_team = 1;
         const dim3 grid(static_cast<unsigned>((args.grid.n_tile() + team_warps - 1) / team_warps),
                         static_cast<unsigned>(args.n_head));
-        SURROGATE_LAUNCH((attend_all_kernel<operand, n_value>), grid,
+        SURROGATE_LAUNCH((attend_all_kernel<operand, n_value, is_full>), grid,
                          static_cast<unsigned>(n_team * team_threads),
                          (shared_bytes<operand, n_value>(n_team)), stream, args);
     });
