@@ -64,7 +64,7 @@ private:
     void go_back(bool wants_inputs, GradientSums& sums) {
         const Config& config = this->config_;
         if (config.is_pileup) sigmoid_backward();
-                const bool needs_features = wants_inputs || config.is_pileup;
+        const bool needs_features = wants_inputs || config.is_pileup;
         network_.backward(this->comm_, x_, tiles(back_.ports.input(0), config.n_out()), sums,
                           {needs_features ? gradient(dfeatures_, config.n_feature()) : Tiles<T>{},
                            wants_inputs ? gradient(dcoordinates_, config.coords_dim) : Tiles<T>{}});
