@@ -173,7 +173,7 @@ void add_ports(const CheckedSample& sample, const Model& model, bool is_output,
 bool add_check_case(const Job& job, const Context& context, const TrainData& data,
                     const ModelChannels& channels, const Pair& pair, const std::string& path) {
     const Model model(context, path);
-    if (!is_row_a_point(model)) return false;
+    if (!is_row_a_point(model) || data.file(pair.file).form().has_clouds) return false;
     CheckedSample sample(job, model, data, pair);
     std::vector<float> rows;
     ModelBytes bytes;

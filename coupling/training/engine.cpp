@@ -65,7 +65,8 @@ TrainEngine::TrainEngine(const Job& job, const Context& data_parallel, const Tra
       rolls_out_(config.rollout > 1),
       moves_points_(config.data.n_drawn > 0 || config.data.augmentation.is_on() ||
                     !domain_.is_fixed() ||
-                    (uses_point_weights(card) && config.data.symmetries != Symmetry::none)),
+                    ((uses_point_weights(card) || data.has_clouds()) &&
+                     config.data.symmetries != Symmetry::none)),
       input_vectors_(vectors_of(channels.inputs)),
       target_vectors_(vectors_of(channels.fields())) {
     make_model(config, card);

@@ -62,8 +62,8 @@ private:
     void roll_out(const Pair* pair, const Change& change, int64_t n);
     void bind(const Pair& pair);
     /// Returns the number of targets of each output on this rank.
-    int64_t n_target() const { return channels_.is_pooled() ? 1 : domain_.n(); }
-    /// Returns the values of this rank's points, or the value of the sample.
+    int64_t n_target() const { return channels_.is_pooled() ? domain_.n_clouds() : domain_.n(); }
+    /// Returns the values of this rank's points, or those of the clouds.
     template <class T>
     std::vector<T> targets_of(std::vector<T> values) const {
         return channels_.is_pooled() ? values : domain_.select(std::move(values));

@@ -19,9 +19,9 @@ SampleDomain::Key SampleDomain::key_of(const Pair& pair, const Change& change) c
                 n,
                 key,
                 change.transform ? change.transform->key : 0};
-    if (is_weighted_) {
-        const bool is_same =
-            data_.has_fixed_points() && !data_.file(pair.file).form().has_sample_weight;
+    if (is_weighted_ || data_.has_clouds()) {
+        const bool is_same = data_.has_fixed_points() &&
+                             !(is_weighted_ && data_.file(pair.file).form().has_sample_weight);
         return {
             pair.file, is_same ? 0 : pair.input.sample,      is_same ? 0 : pair.input.time,
             0,         static_cast<uint64_t>(change.square), static_cast<uint64_t>(change.shift)};
@@ -59,6 +59,10 @@ void SampleDomain::read(const Pair& pair, const Change& change) {
         const auto row = points.begin() + static_cast<ptrdiff_t>(n_axis) * point;
         points_.insert(points_.end(), row, row + static_cast<ptrdiff_t>(n_axis));
         ids_.push_back(range_.first + point);
+    }
+    if (data_.has_clouds()) {
+        clouds_ = select(read_clouds(file, pair.input, change, range_));
+        clouds_.reserve(1);  // not null, although the rank has no points
     }
     if (!is_weighted_) return;
     domain_weights_ = select(tool::read_weights(file, pair.input, change, range_));
@@ -118,7 +122,8 @@ void SampleDomain::create(const Context& context, const Pair& pair) {
 
 surrogate_points SampleDomain::points() const {
     const auto n_axis = static_cast<int64_t>(data_.form().coordinates.size());
-    return {matrix(points_.data(), n(), n_axis), ids_.data(), nullptr,
+    return {matrix(points_.data(), n(), n_axis), ids_.data(),
+            data_.has_clouds() ? clouds_.data() : nullptr,
             is_weighted_ ? domain_weights_.data() : nullptr};
 }
 

@@ -30,8 +30,8 @@ public:
         return key_ != key_of(pair, change);
     }
 
-    /// Reads this rank's points of a pair: range, coordinates, ids, weights of the domain; only the
-    /// points that the change draws. Local. Throws Error.
+    /// Reads this rank's points of a pair: range, coordinates, ids, clouds, weights of the domain;
+    /// only the points that the change draws. Local. Throws Error.
     void read(const Pair& pair, const Change& change = {});
 
     /// Transforms the points that were read as the change says. Collective over the context of
@@ -54,6 +54,8 @@ public:
     const PointRange& range() const { return range_; }
     /// Returns the number of points of this rank.
     int64_t n() const { return is_drawn_ ? std::ssize(drawn_) : range_.n; }
+    /// Returns the number of clouds.
+    int64_t n_clouds() const { return domain_->n_clouds(); }
     /// Returns the values of the points of this rank, from values of all points of the range.
     template <class T>
     std::vector<T> select(std::vector<T> values) const {
@@ -88,7 +90,7 @@ private:
     std::vector<double> points_, weights_;
     std::vector<double> domain_weights_;  ///< if is_weighted_
     std::array<double, 6> box_{};  ///< of all points of the range: upper ends, minus lower ends
-    std::vector<int64_t> ids_;
+    std::vector<int64_t> ids_, clouds_;  ///< clouds: empty for data without clouds
     std::optional<Domain> domain_;
 };
 

@@ -25,9 +25,10 @@ void SampleInputs::bind(Plan* plan, const SampleDomain& domain) {
         if (channel.is_integer)
             plan->bind_input(channel.name, column(integers_[i].data(), domain.n()));
         else if (!channel.is_coordinate())
-            plan->bind_input(channel.name,
-                             column(real_[i].data(), channel.is_per_sample ? 1 : domain.n()),
-                             channel.unit.c_str());
+            plan->bind_input(
+                channel.name,
+                column(real_[i].data(), channel.is_per_sample ? std::ssize(real_[i]) : domain.n()),
+                channel.unit.c_str());
     }
 }
 

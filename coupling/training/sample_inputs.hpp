@@ -22,8 +22,8 @@ public:
     /// Binds the inputs, except coordinates, which come from the domain. Throws Error.
     void bind(Plan* plan, const SampleDomain& domain);
 
-    /// Returns the real numbers by channel, one for a channel per sample; empty for coordinates and
-    /// integers.
+    /// Returns the real numbers by channel, one or one per cloud for a channel per sample; empty
+    /// for coordinates and integers.
     std::vector<std::vector<double>>& real() { return real_; }
 
 private:
