@@ -98,7 +98,8 @@ SURROGATE_API surrogate_status surrogate_dataset_write(surrogate_dataset* datase
                                                        int64_t first, const surrogate_array* array);
 
 /* Writes values first .. first + n - 1 of a variable without reordering: samples that one rank
- * holds completely, coordinates, weights, numbers per sample or cloud. Local; two ranks must not write the same values.
+ * holds completely, coordinates, weights, numbers per sample or cloud. Local; two ranks must not
+ * write the same values.
  *   array  [n, 1] of float or double; of int32 or int64 for an int64 variable
  * Errors: as surrogate_dataset_write, on this rank; surrogate_dataset_finish returns them on the
  * others. */
