@@ -333,7 +333,7 @@ void dry_run(TrainParts& parts, int64_t n_batch) {
         const auto begin = clock::now();
         int64_t n = 0;
         do {
-            parts.engine.load(&one, {}, n_own);
+            parts.engine.load({Draw{&one, {}, n_own}});
             report = parts.engine.trainer().step();
             ++n;
         } while (report.samples == 0);

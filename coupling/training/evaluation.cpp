@@ -55,11 +55,12 @@ void ModelRuns::bind() {
 }
 
 void ModelRuns::evaluate(const Pair& pair, const std::function<void()>& read_targets) {
-    const bool is_other = domain_.is_other(pair);
+    const std::vector<Draw> draws = {Draw{&pair}};
+    const bool is_other = domain_.is_other(draws);
     job_.agree([&] {
-        if (is_other) domain_.read(pair);
+        if (is_other) domain_.read(draws);
         inputs_.read(data_.file(pair.file), pair.input, {}, domain_);
-        domain_.read_weights(pair);
+        domain_.read_weights(draws);
         read_targets();
     });
     job_.agree([&] {

@@ -16,9 +16,16 @@ public:
     explicit SampleInputs(const std::vector<Channel>& channels)
         : channels_(channels), real_(channels.size()), integers_(channels.size()) {}
 
-    /// Reads a state at the points of a domain. Throws Error.
+    /// Reads a state at the points of a sample of a domain. Throws Error.
     void read(const dataset::ReadFile& file, const dataset::State& state, const Change& change,
-              const SampleDomain& domain);
+              const SampleDomain& domain, size_t sample = 0);
+    /// Replaces the inputs by those of a sample.
+    void take(SampleInputs& other) {
+        real_.swap(other.real_);
+        integers_.swap(other.integers_);
+    }
+    /// Appends the inputs of another sample.
+    void append(const SampleInputs& more);
     /// Binds the inputs, except coordinates, which come from the domain. Throws Error.
     void bind(Plan* plan, const SampleDomain& domain);
 

@@ -58,7 +58,7 @@ GradientSums::GradientSums(const MasterWeights& master, int n_thread, GradientOr
         words_ = Buffer<int64_t>(2 * buckets_.size());
         tops_ = Buffer<int64_t>(std::ssize(master.entries()) + std::ssize(buckets_.list()));
     }
-    for (size_t thread = 0; n_thread > 1 && thread < arenas_.size(); ++thread)
+    for (size_t thread = 0; thread < arenas_.size(); ++thread)
         parts_.emplace_back(new GradientSums(*this, thread));
     clear();
 }

@@ -60,11 +60,10 @@ public:
     void close(int thread, int64_t begin, int64_t end);
     void close(int thread) { close(thread, 0, size_); }
 
-    /// The sums of one thread for a program that has this thread alone: its thread 0. Programs of
-    /// different threads may add at the same time, and their stages do not end.
-    GradientSums& of_thread(int thread) {
-        return parts_.empty() ? *this : *parts_[static_cast<size_t>(thread)];
-    }
+    /// The sums for one of several programs of a backward pass: its thread t is thread `first` + t.
+    /// Programs of different threads may add at the same time. The stages of a program do not end
+    /// stages of the pass.
+    GradientSums& of_program(int first) { return *parts_[static_cast<size_t>(first)]; }
 
     /// This rank's gradients are worthless: reduce() then says so on all ranks.
     void poison() {
@@ -100,7 +99,7 @@ public:
     int64_t bytes() const;
 
 private:
-    /// Part of `whole`, see of_thread().
+    /// Part of `whole`, see of_program().
     GradientSums(GradientSums& whole, size_t thread)
         : master_(whole.master_),
           order_(whole.order_),
@@ -139,13 +138,13 @@ private:
     GradientOrder order_;
     GradientBuckets buckets_;
     int64_t size_;
-    GradientSums* whole_ = nullptr;  ///< of a part
-    size_t first_thread_ = 0;        ///< of a part
-    std::vector<std::unique_ptr<GradientSums>> parts_;  // (n_thread), if there are several
+    GradientSums* whole_ = nullptr;                     ///< of a part
+    size_t first_thread_ = 0;                           ///< of a part
+    std::vector<std::unique_ptr<GradientSums>> parts_;  // (n_thread)
     bool is_poisoned_ = false;
     std::vector<kernels::Buffer<double>> arenas_;  // (n_thread); the first holds the total at last
     std::vector<Pieces> pieces_;                   // (n_thread), exact
-    std::vector<uint8_t> is_bad_;                  // (n_thread): not finite, or poisoned
+    std::vector<uint8_t> is_bad_;                  // (n_thread): not finite, or a program failed
     kernels::Buffer<float> floats_;                // single: packed
     kernels::Buffer<double> doubles_;              // real
     kernels::Buffer<int64_t> words_;               // exact: of each bucket upper pieces, lower ones

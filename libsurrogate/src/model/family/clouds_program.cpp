@@ -348,11 +348,11 @@ public:
         }
         if (!this->is_pooled_) this->outputs_.to_layout();
         for (Scratch& scratch : this->scratch_) scratch.is_good = true;
-        backward({0, this->n_wide_}, doutputs, dinputs, this->scratch_[0], sums);
+        backward({0, this->n_wide_}, doutputs, dinputs, this->scratch_[0], sums.of_program(0));
         this->request_.queue.parallel_for(std::ssize(this->groups_), [&](int64_t group, int) {
             const auto g = static_cast<size_t>(group);
             backward(this->groups_[g], doutputs, dinputs, this->scratch_[g],
-                     sums.of_thread(static_cast<int>(group)));
+                     sums.of_program(static_cast<int>(group)));
         });
         for (const Scratch& scratch : this->scratch_) alive = scratch.is_good && alive;
         if (!dinputs.empty()) {
