@@ -67,7 +67,7 @@ private:
     void bind(const Pair& pair);
     /// Returns the number of targets of each output on this rank.
     int64_t n_target() const { return channels_.is_pooled() ? domain_.n_clouds() : domain_.n(); }
-    /// Returns the values of this rank's points, or those of the clouds.
+    /// Returns the values of this rank's points, or the values of the clouds.
     template <class T>
     std::vector<T> targets_of(std::vector<T> values, size_t sample) const {
         return channels_.is_pooled() ? values : domain_.select(std::move(values), sample);

@@ -19,7 +19,7 @@ public:
     /// Reads a state at the points of a sample of a domain. Throws Error.
     void read(const dataset::ReadFile& file, const dataset::State& state, const Change& change,
               const SampleDomain& domain, size_t sample = 0);
-    /// Replaces the inputs by those of a sample.
+    /// Replaces the inputs by the inputs of a sample.
     void take(SampleInputs& other) {
         real_.swap(other.real_);
         integers_.swap(other.integers_);

@@ -306,7 +306,7 @@ SampleOutcome Trainer::measure(const Source& source, bool is_learnt) {
 }
 
 /// Computes the losses of all clouds of this rank, each as a sample of its own, and their gradients
-/// if they are learned from. Returns the worst outcome. Throws not_finite for an undefined loss.
+/// in training. Returns the worst outcome. Throws not_finite for an undefined loss.
 SampleOutcome Trainer::measure_clouds(SampleOutcome own, bool is_learnt) {
     cloud_losses_.clear();
     std::ranges::fill(cloud_errors_, 0.0);
@@ -347,7 +347,7 @@ double Trainer::sample_error(size_t output) const {
     return recipe_.are_clouds_samples ? cloud_errors_[output] : loss_->error(output);
 }
 
-/// Adds the loss of the last sample, or those of its clouds; NaN: the sample cannot be used.
+/// Adds the loss of the last sample, or the losses of its clouds; NaN: the sample cannot be used.
 void Trainer::end_sample(double loss, std::vector<double>& losses) const {
     if (!recipe_.are_clouds_samples || std::isnan(loss))
         losses.insert(losses.end(), static_cast<size_t>(n_sample()), loss);
@@ -424,7 +424,7 @@ double Trainer::accumulate(const Source& source, bool is_last) {
 /// Nothing in here fails, or groups would have different numbers of samples.
 void Trainer::go_back(SampleOutcome outcome, bool is_last) {
     if (outcome != SampleOutcome::good) return sums_->poison();
-    // Otherwise the caller's or those of the clouds are there.
+    // Otherwise gradients of the caller or of the clouds are there.
     if (loss_ && !recipe_.are_clouds_samples) loss_->gradient(sample(), gradient_.data());
     if (is_last) sums_->begin(data_parallel());
     if (!plan_.backward(gradient_columns_, true, *sums_)) sums_->poison();

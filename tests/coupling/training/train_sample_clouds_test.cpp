@@ -219,6 +219,28 @@ TEST_F(TrainSampleClouds, MayHaveATargetEach) {
     expect_same_on_ranks(brief, 3);
 }
 
+TEST_F(TrainSampleClouds, SmallSamplesOfABatchGiveTheSameWeightsOnAnyThreads) {
+    // Several threads compute the samples of a batch as clouds.
+    const auto expect_same = [&](Recipe recipe) {
+        recipe.training.replace(recipe.training.find("batch = 2"), 9, "batch = 4");
+        train(0, recipe, "--overwrite");
+        const std::string expected = weights(file("out/last.safetensors"));
+        recipe.options = "threads = 2\nreproducible = true\n";
+        recipe.folder = "threads";
+        train(0, recipe, "--overwrite");
+        EXPECT_EQ(weights(file("threads/last.safetensors")), expected);
+        EXPECT_EQ(column_of("threads", "validation"), column_of("out", "validation"));
+    };
+    ProblemSet{.splits = true}.write(file("train.h5"));
+    expect_same(problems(3));
+    Recipe varied = problems(3);
+    varied.data = "points = 6\n[data.augment]\nflip = ['x']\njitter = 0.01\ncenter = 'box'\n";
+    expect_same(varied);
+    Recipe pooled = means();
+    pooled.training.replace(pooled.training.find("epochs = 20"), 11, "epochs = 2");
+    expect_same(pooled);
+}
+
 TEST_F(TrainSampleClouds, ThatDoNotFitAreErrorsOnAllRanks) {
     ProblemSet{.bad_index = -1}.write(file("train.h5"));
     expect_refused(problems(1),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Training setting sample=cloud: steps are those of one domain per cloud, bitwise.
+// Training setting sample=cloud: the steps of one domain per cloud, bitwise.
 #include <gtest/gtest.h>
 
 #include <algorithm>
