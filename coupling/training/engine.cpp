@@ -103,18 +103,20 @@ TrainEngine::TrainEngine(const Job& job, const Context& data_parallel, const Tra
       domain_(data, group_.rank, group_.size, uses_point_weights(card), n_at_once_ > 1),
       inputs_(channels.inputs),
       rolls_out_(config.rollout > 1),
-      moves_points_(n_at_once_ > 1 || config.data.n_drawn > 0 || config.data.augmentation.is_on() ||
+      moves_points_(config.data.n_drawn > 0 || config.data.augmentation.is_on() ||
                     !domain_.is_fixed() ||
                     ((uses_point_weights(card) || data.has_clouds()) &&
                      config.data.symmetries != Symmetry::none)),
       input_vectors_(vectors_of(channels.inputs)),
       target_vectors_(vectors_of(channels.fields())) {
     make_model(config, card);
+    if (model_->input_domain().keeps_clouds == 0) n_at_once_ = 1;  // such as sequences of words
     const Pair& first = data.training().front();
     job_.agree([&] { domain_.read(first); });
     job_.agree([&] { domain_.create(context_, first); });
     plan_.emplace(*model_, domain_.domain(), plan_options(config));
     make_trainer(data_parallel, config, statistics, n_step);
+    moves_points_ = moves_points_ || n_at_once_ > 1;
 }
 
 /// Broadcasts the weights from the first rank of each group, with the new card.

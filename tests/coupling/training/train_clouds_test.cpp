@@ -276,6 +276,11 @@ TEST_F(TrainProgram, SequencesOfTokensAreClassified) {
     EXPECT_EQ(evaluate(SURROGATE_MPIRUN " 3").at("confusion"), found.at("confusion"));
 #endif
     expect_same_on_ranks(sequences(), 3);
+    Recipe threads = sequences();
+    threads.options = "threads = 2\nreproducible = true\n";
+    threads.folder = "threads";
+    train(0, threads);
+    EXPECT_EQ(weights(file("threads/last.safetensors")), weights(file("out/last.safetensors")));
     TokenSet{.bad_sample = 3, .bad_label = 2}.write(file("train.h5"));
     Recipe bad = sequences();
     bad.folder = "bad";
