@@ -24,6 +24,7 @@ void linear_backward(const Queue& queue, const Linear<T>& layer, Tile<const T> d
 template <class T>
 void linear_gradient(const Queue& queue, Tile<const T> x, Tile<const T> dy,
                      const LinearGradient& gradient) {
+    if (!gradient.weight) return;
     if (!uses_simd<T>(queue, "linear_gradient")) return ref::linear_gradient(x, dy, gradient);
     if constexpr (std::is_same_v<T, float>) simd::linear_gradient(queue.level(), x, dy, gradient);
 }

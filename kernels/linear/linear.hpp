@@ -35,7 +35,7 @@ void linear_backward(const Queue& queue, const Linear<T>& layer, Tile<const T> d
                      Tile<const T> residual, bool accumulate, Tile<T> dx);
 
 /// Sums of the gradients of a layer's parameters: weight (n_out, n_in), bias (n_out) or null, in
-/// the layout of Linear. The caller owns the memory.
+/// the layout of Linear. The caller owns the memory. weight null: nothing is summed.
 /// The sums are double in both precisions: the sums of a step have as many terms as the mesh has
 /// points, and a float sum of n tiles has an error of up to n 2^-24 of the sum of sizes.
 struct LinearGradient {

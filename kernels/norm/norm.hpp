@@ -29,7 +29,7 @@ template <class T>
 void normalise(const Queue& queue, const Norm<T>& norm, Tile<const T> x, Tile<T> y);
 
 /// Sums of the gradients of a norm's parameters, in double as in LinearGradient: weight, bias
-/// (n_channel); bias is null for rms. The caller owns the memory.
+/// (n_channel); bias is null for rms. The caller owns the memory. weight null: nothing is summed.
 struct NormGradient {
     double* weight = nullptr;
     double* bias = nullptr;

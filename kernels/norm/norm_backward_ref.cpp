@@ -40,7 +40,7 @@ void normalise_backward(const Norm<T>& norm, Tile<const T> x, Tile<const T> dy,
         const Point<T> point = read_point(norm, x, dy, i);
         for (int64_t c = 0; c < x.shape[0]; ++c) {
             const T g = dy(c, i) * norm.weight[c], h = (x(c, i) - point.mean) * point.scale;
-            gradient.weight[c] += static_cast<double>(dy(c, i) * h);
+            if (gradient.weight) gradient.weight[c] += static_cast<double>(dy(c, i) * h);
             if (gradient.bias) gradient.bias[c] += static_cast<double>(dy(c, i));
             const T value = point.scale * (g - point.mean_g - h * point.slope);
             dx(c, i) = residual.data ? value + residual(c, i) : value;

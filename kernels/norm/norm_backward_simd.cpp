@@ -80,7 +80,7 @@ void normalise_backward(const Norm<float>& norm, Tile<const float> x, Tile<const
             const float* before = residual.data ? &residual(c, first) : nullptr;
             write_channel(&some_x(c, 0), &some_dy(c, 0), norm.weight[c], before, points, count,
                           &dx(c, first), sum_h, sum);
-            gradient.weight[c] += static_cast<double>(sum_h.join());
+            if (gradient.weight) gradient.weight[c] += static_cast<double>(sum_h.join());
             if (gradient.bias) gradient.bias[c] += static_cast<double>(sum.join());
         }
     }

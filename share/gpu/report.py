@@ -126,6 +126,17 @@ def bench_page(records):
     return ["## Runs of shipped models", ""] + table(["model", "operands", "ms (median)"], rows) if rows else []
 
 
+def family_page(records):
+    ratios = {(r["case"], r["operand"]): r for r in of(records, "family_ratio")}
+    rows = []
+    for r in of(records, "family"):
+        peer = ratios.get((r["case"], r["operand"]))
+        rows.append((r["case"], r["operand"], number(r.get("ms")), f"{r['error']:.1e}" if "error" in r else r.get("problem", ""),
+                     number(peer and peer["peer_ms"]), number(peer and peer["ratio"], 2)))
+    columns = ["model", "operands", "ms (median)", "distance from the CPU in fp32", "ms of PyTorch's peer", "ratio"]
+    return ["## Whole models", ""] + table(columns, rows) if rows else []
+
+
 def sanitizer_page(records):
     rows = [(r["tool"], r.get("test", "passes of FLARE"), "yes" if r["passed"] else "NO", "yes" if r["stopped"] else "",
              r.get("n_check", "")) for r in of(records, "sanitizer")]
@@ -146,7 +157,7 @@ def main():
     if emulated:
         lines += ["Device code emulated on the CPU: its times mean nothing.", ""]
     lines += machine_page(records) + steps_page(records) + check_page(records) + time_page(records, rates) + peer_page(records)
-    lines += bench_page(records) + sanitizer_page(records)
+    lines += bench_page(records) + family_page(records) + sanitizer_page(records)
     with open(to_page, "w") as file:
         file.write("\n".join(lines))
 

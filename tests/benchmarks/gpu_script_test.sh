@@ -149,7 +149,13 @@ library)
     printf '#!/bin/sh\n%s\n' 'case "$*" in "bench "*tracking*) exit 2 ;; "bench "*)
         while [ "$1" != --json ]; do shift; done; echo "{ \"seconds_median\": 0.0025 }" >"$2" ;; esac' >"$BUILD/library/bin/surrogate"
     chmod +x "$BUILD/library/bin/surrogate"
-    SKIP=pytorch PATH=$folder/tools/bin:$PATH PROGRAM=$folder/tools/bin/device_passes PARTS=library sh "$script" || fail "status $?"
+    printf '#!/bin/sh\n%s\n' 'echo "{\"part\": \"family\", \"case\": \"$1\", \"operand\": \"$2\", \"ms\": 1.5, \"error\": 1e-4}"' \
+        >"$BUILD/library/bin/device_families"
+    chmod +x "$BUILD/library/bin/device_families"
+    SKIP=pytorch PATH=$folder/tools/bin:$PATH PROGRAM=$folder/tools/bin/device_passes PARTS="library families" BUILT=1 \
+        sh "$script" || fail "status $?"
+    expect_record '"part": "family", "case": "flare", "operand": "tf32", "ms": 1.5'
+    grep -q '| flare | tf32 | 1.500 |' "$OUT/device.md" || fail "no whole models on the page: $(cat "$OUT/device.md")"
     expect_record '"part": "golden", "file": "tiny.safetensors", "precision": "bf16", "passed": true'
     expect_record '"part": "bench", "file": "darcy_flow", "precision": "fp16", "passed": true, "seconds_median": 0.0025'
     expect_record '"part": "bench", "file": "tracking", "precision": "fp32", "passed": false, "seconds_median": null'

@@ -41,16 +41,26 @@ inline std::string model_with_fields(const GoldenFile& file, int64_t n_axis, int
 }
 
 /// A trainer of such a model, bound to arrays of its own: features [n, n_in], targets [n, n_out].
+/// Contexts: of the plan, by default of one rank, and of the trainer, by default the plan's.
 struct FamilyTraining {
     FamilyTraining(const GoldenFile& file, int64_t n_axis, const surrogate_points& points,
                    std::vector<double> given, std::vector<double> wanted, const Options& options,
                    const TrainerOptions& settings, const std::optional<Context>& across = {})
+        : FamilyTraining(file, n_axis, points, std::ssize(given) / points.x.shape[0], given,
+                         std::ssize(wanted) / points.x.shape[0], wanted, options, settings, across,
+                         Context()) {}
+
+    FamilyTraining(const GoldenFile& file, int64_t n_axis, const surrogate_points& points,
+                   int64_t n_feature, std::vector<double> given, int64_t n_target,
+                   std::vector<double> wanted, const Options& options,
+                   const TrainerOptions& settings, const std::optional<Context>& across, Context on)
         : n(points.x.shape[0]),
-          n_in(std::ssize(given) / n),
-          n_out(std::ssize(wanted) / n),
+          n_in(n_feature),
+          n_out(n_target),
           features(std::move(given)),
           targets(std::move(wanted)),
           disk(model_with_fields(file, n_axis, n_in, n_out)),
+          context(std::move(on)),
           model(context, disk.path()),
           domain(context, points),
           plan(model, domain, options),
@@ -79,22 +89,28 @@ struct FamilyTraining {
 
 private:
     surrogate_array column_at(std::vector<double>& values, int64_t c, int64_t n_column) const {
-        surrogate_array array = matrix(values.data() + c, n, 1);
+        static double none = 0;
+        surrogate_array array = matrix(values.empty() ? &none : values.data() + c, n, 1);
         array.stride[0] = n_column;
         return array;
     }
 };
 
 /// Five steps of PyTorch's AdamW, as a golden file has traced them: losses, norms and weights.
+/// points, targets: of this rank.
 inline void expect_golden_trace(const GoldenFile& file, const surrogate_points& points,
-                                int64_t n_axis) {
-    FamilyTraining own(file, n_axis, points, {}, file.tensor("check/input/target").values,
-                       {{"gradients", "true"}, {"precision", "fp64"}},
-                       {{"learning_rate", "1e-3"},
-                        {"weight_decay", "1e-2"},
-                        {"decay_all", "true"},
-                        {"dropout", "off"},  // as the traces were made
-                        {"max_grad_norm", "0"}});
+                                int64_t n_axis, std::vector<double> targets, Context on = Context(),
+                                const char* reproducible = "false") {
+    const int64_t n_target = file.tensor("check/input/target").shape.back();
+    FamilyTraining own(
+        file, n_axis, points, 0, {}, n_target, std::move(targets),
+        {{"gradients", "true"}, {"precision", "fp64"}, {"reproducible", reproducible}},
+        {{"learning_rate", "1e-3"},
+         {"weight_decay", "1e-2"},
+         {"decay_all", "true"},
+         {"dropout", "off"},  // as the traces were made
+         {"max_grad_norm", "0"}},
+        {}, std::move(on));
     const std::vector<double> losses = file.tensor("check/trace64/loss").values;
     const std::vector<double> norms = file.tensor("check/trace64/grad_norm").values;
     for (size_t j = 0; j < losses.size(); ++j) {
@@ -119,6 +135,12 @@ inline void expect_golden_trace(const GoldenFile& file, const surrogate_points& 
         ++n_compared;
     }
     EXPECT_GT(n_compared, 20);
+}
+
+/// On one rank.
+inline void expect_golden_trace(const GoldenFile& file, const surrogate_points& points,
+                                int64_t n_axis) {
+    expect_golden_trace(file, points, n_axis, file.tensor("check/input/target").values);
 }
 
 /// A trainer whose points have moved computes what a new one does, step by step.

@@ -27,15 +27,17 @@ struct GivenInputs {
     std::vector<int64_t> words;
 };
 
-/// A model on points with its gradients, on one rank.
+/// A model on points with its gradients; `on`: the context, by default of one rank. Arrays have the
+/// points of this rank.
 class GradientRun {
 public:
     /// dy_of(i, y): the gradient of a loss with respect to number i of the predictions.
     using Slope = std::function<double(size_t, double)>;
 
     GradientRun(const std::string& path, const surrogate_points& points, GivenInputs given,
-                const GradientWay& way)
-        : model_(context_, path),
+                const GradientWay& way, Context on = Context())
+        : context_(std::move(on)),
+          model_(context_, path),
           domain_(context_, points),
           network_(model_.get()->model->network()),
           given_(std::move(given)),
@@ -49,16 +51,24 @@ public:
         dy = y;
         const int64_t n_given = std::ssize(inputs_) - std::ssize(coordinates());
         dx.resize(static_cast<size_t>(points_().n_local() * n_given));
+        n_given_ = n_given;
     }
 
     int64_t n_out() const { return network_.outputs().front().n_channel; }
-    int64_t n_given() const { return dx.empty() ? 0 : std::ssize(dx) / points_().n_local(); }
+    int64_t n_given() const { return n_given_; }
 
     /// From the inputs to y.
     bool evaluate() { return evaluate(*program, y); }
     /// From dy to dx and sums.
     bool backward(bool alive = true) {
         return program->backward(columns_of(dy, n_out()), columns_of(dx, n_given()), alive, sums);
+    }
+    /// Also from dy to dpositions [n, n_axis], for families that return them.
+    bool backward_to_positions(std::vector<double>& dpositions, int64_t n_axis) {
+        dpositions.resize(static_cast<size_t>(points_().n_local() * n_axis));
+        std::vector<impl::Column> columns = columns_of(dpositions, n_axis);
+        for (const impl::Column& column : columns_of(dx, n_given_)) columns.push_back(column);
+        return program->backward(columns_of(dy, n_out()), columns, true, sums);
     }
     /// All of it, under traps.
     bool run(const Slope& slope) {
@@ -141,6 +151,7 @@ private:
     const Domain domain_;
     const impl::Network& network_;
     GivenInputs given_;
+    int64_t n_given_ = 0;
     std::vector<impl::Column> coordinates_, inputs_;
 
 public:

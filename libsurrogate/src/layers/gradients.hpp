@@ -42,11 +42,13 @@ private:
 /// the caller. Takes no memory.
 class Gradients {
 public:
-    /// arena: MasterWeights::gradients(), or memory of the same shape.
+    /// arena: MasterWeights::gradients(), or memory of the same shape. Empty: no gradients of
+    /// weights are wanted, all addresses are null.
     Gradients(const MasterWeights& master, std::span<double> arena)
         : master_(master), arena_(arena) {}
 
     double* at(const WeightName& name) const {
+        if (arena_.empty()) return nullptr;
         if (const MasterWeights::Entry* const entry = master_.find(name))
             return arena_.data() + entry->first;
         throw Error(Status::internal,

@@ -35,17 +35,18 @@ public:
           x_(given.features<T>()),
           dx_(given.config.n_feature(), given.tokens().n_point()),
           dcoordinates_(given.config.coords_dim, given.tokens().n_point()),
-          y_(given.config.n_out(), given.tokens().n_point()),
-          arena(given.master->gradients().size()) {
-        network_.resize(plan_);
-        network_.set_coordinates(given.coordinates<T>().tiles);
-        EXPECT_TRUE(network_.forward(x_.tiles, y_.tiles));
+          y_(given.config.n_out(), given.tokens().n_point()) {
+        network_.resize(given.comm(), plan_);
+        network_.set_coordinates(given.comm(), given.coordinates<T>().tiles);
+        EXPECT_TRUE(network_.forward(given.comm(), x_.tiles, y_.tiles));
         OwnTiles<T> dy(given.config.n_out(), given.tokens().n_point());
         for_predictions([&](double wave, int64_t c, int64_t i) {
             dy(c, i) = static_cast<T>(wave + static_cast<double>(y_(c, i)));
         });
-        network_.backward(x_.tiles, dy.tiles, Gradients(*given.master, arena),
-                          {dx_.tiles, dcoordinates_.tiles});
+        GradientSums sums(*given.master, queue.n_thread(), GradientOrder::exact);
+        network_.backward(given.comm(), x_.tiles, dy.tiles, sums, {dx_.tiles, dcoordinates_.tiles});
+        EXPECT_TRUE(sums.reduce(given.comm()));
+        arena.assign(sums.total().begin(), sums.total().end());
     }
 
     double loss() const {

@@ -228,13 +228,6 @@ struct TrainedHits {
     Hits hits;
 };
 
-constexpr int64_t n_tiny = 10, n_out_tiny = 2;
-
-TEST(HeptTrainingRanks, GradientsOnSeveralAreRefusedByAll) {
-    const TrainedHits own(own_rows("uneven", n_tiny, world));
-    expect_gradients_on_one_rank(own.file, 3, 3, n_out_tiny, own.hits.points(), world);
-}
-
 TEST(HeptTrainingRanks, OfOneEachTrainTogether) {
     const TrainedHits own({0, 1, 2, 3, 4, 5, 6, 7, 8, 9});
     const std::vector<double> targets = own.file.tensor("check/output64/y").values;

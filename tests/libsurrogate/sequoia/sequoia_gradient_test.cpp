@@ -49,7 +49,8 @@ public:
           config(sequoia::parse_config(file.card().at("network"))),
           master(golden_weights(file, sequoia::layout(config), shift)),
           layers_(config, master),
-          tree_(points.n, config.k, 0, 1),
+          sums_(*master, queue.n_thread(), GradientOrder::real),
+          tree_(points.n, config.k, 0, 1, sequoia::block_level(points.n, config.k)),
           leaves_(leaves_of(points, config)),
           n_real(sequoia::Embedding<T>::n_real(config)),
           network_(config, layers_, queue),
@@ -59,11 +60,13 @@ public:
         network_.resize(tree_);
         set_inputs();
         rows_.resize(static_cast<size_t>(network_.n_row() * config.num_classes));
-        network_.forward(inputs_, {tiles(y_, config.num_classes), rows_.data()});
+        const auto self = self_communicator();
+        network_.forward(*self, inputs_, {tiles(y_, config.num_classes), rows_.data()});
         // The gradient of the loss is the prediction itself.
-        network_.backward(inputs_,
+        network_.backward(*self, inputs_,
                           {tiles(y_, config.num_classes), is_in_rows() ? rows_.data() : nullptr},
-                          Gradients(*master, master->gradients()), tiles(dreal_, n_real));
+                          sums_, tiles(dreal_, n_real));
+        EXPECT_TRUE(sums_.reduce(*self));
     }
 
     double loss() const {
@@ -81,9 +84,10 @@ public:
 
     std::vector<double> gradient(const std::string& name) const {
         const MasterWeights::Entry& entry = *master->find(name);
-        const double* first = master->gradients().data() + entry.first;
+        const double* first = sums_.total().data() + entry.first;
         return {first, first + entry.size};
     }
+    std::span<const double> gradients() const { return sums_.total(); }
 
     /// (n, channels) of the real inputs from `first` on, in the order of the points.
     std::vector<double> input_gradient(int64_t first, int64_t n_channel) const {
@@ -128,6 +132,7 @@ private:
     }
 
     const sequoia::Layers<T> layers_;
+    GradientSums sums_;
     const sequoia::Tree tree_;
     const std::vector<int64_t> leaves_;
     const int64_t n_real;
@@ -245,7 +250,7 @@ TEST_P(SequoiaGradientVariants, IsTheSlopeOfTheLoss) {
     const Evaluation<double> center(file, points, {}), up(file, points, {}, 1e-6f),
         down(file, points, {}, -1e-6f);
     const std::span<const float> high = up.master->values(), low = down.master->values();
-    const std::span<const double> gradient = center.master->gradients();
+    const std::span<const double> gradient = center.gradients();
     double expected = 0;
     for (size_t i = 0; i < gradient.size(); ++i)
         expected += gradient[i] * (static_cast<double>(high[i]) - static_cast<double>(low[i]));

@@ -133,13 +133,6 @@ surrogate_points points_of(const SequoiaCase& own) {
             nullptr, nullptr};
 }
 
-TEST(SequoiaTrainingRanks, GradientsOnSeveralAreRefusedByAll) {
-    const GoldenFile file(SURROGATE_TEST_DATA "/sequoia/points_train.safetensors");
-    const SequoiaCase points(file);
-    const SequoiaCase own = points.rows(own_rows("uneven", points.n, world));
-    expect_gradients_on_one_rank(file, points.n_axis, 0, 2, points_of(own), world);
-}
-
 TEST(SequoiaTrainingRanks, OfOneEachTrainTogether) {
     const GoldenFile file(SURROGATE_TEST_DATA "/sequoia/points_train.safetensors");
     const SequoiaCase points(file);

@@ -51,7 +51,7 @@ void Forward<T>::resize(Communicator& comm, const TokenPlan& plan) {
 template <class T>
 void Forward<T>::set_coordinates(Communicator& comm, const Tiles<const T>& coordinates) {
     for (int64_t tile = 0; tile * x_.n_column < plan_->n_own(); ++tile)
-        copy_tokens<T>(*plan_, coordinates, tile, own(x_, tile));
+        copy_tokens<T>(*plan_, coordinates, tile * x_.n_column, own(x_, tile));
     exchange_.visit(comm, queue_, x_);
 }
 
@@ -78,7 +78,7 @@ Tile<const T> Forward<T>::features(const Tiles<const T>& x, int64_t tile, Scratc
     if ((tile + 1) * x.n_column <= x.n_point) return x.tile(tile);
     const Tile<T> copied{
         scratch.features.data(), {x.n_channel, h_.tile(tile).shape[1]}, {x.row, 1}};
-    copy_tokens<T>(*plan_, x, tile, copied);
+    copy_tokens<T>(*plan_, x, tile * x.n_column, copied);
     return copied;
 }
 

@@ -19,18 +19,19 @@ NetworkGradient<T>::NetworkGradient(const Config& config, const Layers<T>& layer
     : config_(config),
       layers_(layers),
       queue_(queue),
-      self_(self_communicator()),
       forward_(config, layers, queue),
       layer_(config, layers, queue, dropout_),
       readout_(config, layers, queue),
       states_data_(static_cast<size_t>(config.n_layers + 1)),
-      states_(states_data_.size()) {}
+      states_(states_data_.size()),
+      scratch_(static_cast<size_t>(queue.n_thread())) {}
 
 template <class T>
-void NetworkGradient<T>::resize(const TokenPlan& plan) {
+void NetworkGradient<T>::resize(Communicator& comm, const TokenPlan& plan) {
     plan_ = &plan;
-    forward_.resize(*self_, plan);
-    layer_.resize(plan);
+    chunks_.resize(plan);
+    forward_.resize(comm, plan);
+    layer_.resize(comm, plan, chunks_);
     const int64_t d = config_.h_dim, m = config_.n_embedding(), row = kernels::tile_points;
     const int64_t n = kernels::round_up(plan.n_own(), row);
     for (size_t l = 0; l < states_.size(); ++l) {
@@ -42,21 +43,27 @@ void NetworkGradient<T>::resize(const TokenPlan& plan) {
     dh_.resize(d * n);
     de_.resize(m * n);
     dcoordinates_.resize(config_.coords_dim * n);
-    e_.resize(m * row);
-    all_states_.resize(std::ssize(states_) * d * row);
-    work_.resize(readout_.n_backward_scratch());
-    for (Buffer<T>* buffer : {&saved_, &hidden_}) buffer->resize(2 * d * row);
-    for (Buffer<T>* buffer : {&features_, &dfeatures_}) buffer->resize(config_.n_feature() * row);
+    for (Scratch& s : scratch_) {
+        for (Buffer<T>* buffer : {&s.h, &s.dh}) buffer->resize(d * row);
+        for (Buffer<T>* buffer : {&s.e, &s.de}) buffer->resize(m * row);
+        s.dy.resize(config_.n_out() * row);
+        s.all_states.resize(std::ssize(states_) * d * row);
+        s.work.resize(readout_.n_backward_scratch());
+        for (Buffer<T>* buffer : {&s.saved, &s.hidden}) buffer->resize(2 * d * row);
+        for (Buffer<T>* buffer : {&s.features, &s.dfeatures})
+            buffer->resize(config_.n_feature() * row);
+        s.dcoordinates.resize(config_.coords_dim * row);
+    }
 }
 
 template <class T>
-void NetworkGradient<T>::set_coordinates(const Tiles<const T>& coordinates) {
-    forward_.set_coordinates(*self_, coordinates);
+void NetworkGradient<T>::set_coordinates(Communicator& comm, const Tiles<const T>& coordinates) {
+    forward_.set_coordinates(comm, coordinates);
 }
 
 template <class T>
-bool NetworkGradient<T>::forward(const Tiles<const T>& x, const Tiles<T>& y) {
-    return forward_.run(*self_, x, y);
+bool NetworkGradient<T>::forward(Communicator& comm, const Tiles<const T>& x, const Tiles<T>& y) {
+    return forward_.run(comm, x, y);
 }
 
 /// Returns the columns of W for the states before layer l, or after the last layer.
@@ -65,25 +72,24 @@ const kernels::Linear<T>& NetworkGradient<T>::states_layer(int64_t l) const {
     return l == 0 ? layers_.states : layers_.layers[static_cast<size_t>(l - 1)].states;
 }
 
-/// Computes de of a tile from dy. de is 0 for copies, because their predictions are not used.
+/// Computes de of some points from dy. de is 0 for copies, because their predictions are not used.
 template <class T>
-void NetworkGradient<T>::read_backward(int64_t tile, const Tiles<const T>& dy,
-                                       const Gradients& gradients) {
-    const int64_t d = config_.h_dim, n_point = plan_->n_point() - tile * kernels::tile_points;
-    const Tile<T> de = tokens(de_, config_.n_embedding()).tile(tile);
-    const Tile<T> e = scratch(e_, config_.n_embedding(), de);
-    const Tile<T> all = scratch(all_states_, std::ssize(states_) * d, de);
+void NetworkGradient<T>::read_backward(Range points, const Tiles<const T>& dy_of,
+                                       const Gradients& gradients, Scratch& s) {
+    if (points.begin >= plan_->n_point()) return;
+    const int64_t d = config_.h_dim;
+    const Tile<T> dy = load<T>(dy_of, points, s.dy);
+    const Tile<T> e = scratch(s.e, config_.n_embedding(), dy);
+    const Tile<T> de = scratch(s.de, config_.n_embedding(), dy);
+    const Tile<T> all = scratch(s.all_states, std::ssize(states_) * d, dy);
     for (int64_t l = 0; l <= config_.n_layers; ++l) {
-        const Tile<const T> h = states(l).tile(tile);
+        const Tile<T> h = load<T>(states(l), points, s.h);
         kernels::linear<T>(queue_, states_layer(l), h, l == 0 ? Tile<const T>{} : e, e);
         std::copy_n(h.data, d * h.stride[0], kernels::channels(all, l * d, d).data);
     }
-    const int64_t n_read = std::clamp(n_point, int64_t{0}, de.shape[1]);
-    if (n_read > 0)
-        readout_.backward(kernels::points(e, 0, n_read), dy.tile(tile), gradients, work_.data(),
-                          kernels::points(de, 0, n_read), &dropout_, rows_of(*plan_, tile));
-    for (int64_t c = 0; c < de.shape[0]; ++c)
-        std::fill(&de(c, n_read), &de(c, 0) + de.stride[0], T(0));
+    readout_.backward(e, dy, gradients, s.work.data(), de, &dropout_,
+                      rows_from(*plan_, points.begin));
+    store<T>(de, points, tokens(de_, config_.n_embedding()));
     kernels::linear_gradient<T>(queue_, all, de, {gradients.at("W.weight"), nullptr});
 }
 
@@ -91,56 +97,72 @@ void NetworkGradient<T>::read_backward(int64_t tile, const Tiles<const T>& dy,
 template <class T>
 void NetworkGradient<T>::states_backward(int64_t l, bool accumulate) {
     const Tiles<T> dh = tokens(dh_, config_.h_dim), de = tokens(de_, config_.n_embedding());
-    for (int64_t tile = 0; tile < dh.n_tile(); ++tile)
+    queue_.parallel_for(dh.n_tile(), [&](int64_t tile, int) {
         kernels::linear_backward<T>(queue_, states_layer(l), de.tile(tile), {}, accumulate,
                                     dh.tile(tile));
+    });
 }
 
 template <class T>
-void NetworkGradient<T>::encode_backward(int64_t tile, const Tiles<const T>& x,
-                                         const Gradients& gradients, const Tiles<T>& dx) {
-    const Tile<T> dh = tokens(dh_, config_.h_dim).tile(tile);
-    const Tile<T> features = scratch(features_, config_.n_feature(), dh);
-    const Tile<T> dfeatures = scratch(dfeatures_, config_.n_feature(), dh);
-    const Tile<T> saved = scratch(saved_, 2 * config_.h_dim, dh);
-    const Tile<T> hidden = scratch(hidden_, 2 * config_.h_dim, dh);
-    copy_tokens<T>(*plan_, x, tile, features);
+void NetworkGradient<T>::encode_backward(Range some, const Tiles<const T>& x,
+                                         const Gradients& gradients,
+                                         const InputGradients<T>& inputs, Scratch& s) {
+    const Tile<T> dh = load<T>(tokens(dh_, config_.h_dim), some, s.dh);
+    const Tile<T> features = scratch(s.features, config_.n_feature(), dh);
+    const Tile<T> dfeatures = scratch(s.dfeatures, config_.n_feature(), dh);
+    const Tile<T> saved = scratch(s.saved, 2 * config_.h_dim, dh);
+    const Tile<T> hidden = scratch(s.hidden, 2 * config_.h_dim, dh);
+    copy_tokens<T>(*plan_, x, some.begin, features);
     // The forward pass of the encoder is recomputed; its result is not used.
     kernels::residual_mlp_forward<T>(queue_, layers_.encoder.view(), features, saved, false,
                                      kernels::channels(hidden, 0, config_.h_dim));
     const std::array encoder = {gradients.linear("feat_encoder.0"),
                                 gradients.linear("feat_encoder.2")};
     kernels::residual_mlp_backward<T>(queue_, layers_.encoder.view(), features, saved, dh, encoder,
-                                      hidden, false, dx.data ? dfeatures : Tile<T>{});
-    if (dx.data) join_copies<T>(*plan_, tile, dfeatures, dx);
+                                      hidden, false, inputs.x.data ? dfeatures : Tile<T>{});
+    if (inputs.x.data) join_copies<T>(*plan_, some.begin, dfeatures, inputs.x);
+    if (!inputs.coordinates.data) return;
+    join_copies<T>(*plan_, some.begin,
+                   load<T>(tokens(dcoordinates_, config_.coords_dim), some, s.dcoordinates),
+                   inputs.coordinates);
 }
 
 template <class T>
-void NetworkGradient<T>::backward(const Tiles<const T>& x, const Tiles<const T>& dy,
-                                  const Gradients& gradients, const InputGradients<T>& inputs) {
-    const Tiles<T> dh = tokens(dh_, config_.h_dim);
-    const Tiles<T> dcoordinates = tokens(dcoordinates_, config_.coords_dim);
-    for (int64_t tile = 0; tile < dh.n_tile(); ++tile) read_backward(tile, dy, gradients);
+void NetworkGradient<T>::backward(Communicator& comm, const Tiles<const T>& x,
+                                  const Tiles<const T>& dy, GradientSums& sums,
+                                  const InputGradients<T>& inputs) {
+    const MasterWeights& master = layers_.weights.master();
+    const char* const last = config_.num_classes > 0 ? "out_proj.bias" : "mlp_out.norms.3.bias";
+    std::ranges::fill(de_, T(0));
     std::ranges::fill(dcoordinates_, T(0));
+    chunks_.run(queue_, master, sums, {range_of(master, "W.weight", last)},
+                [&](Range some, int thread, const Gradients& gradients) {
+                    read_backward(some, dy, gradients, scratch_[static_cast<size_t>(thread)]);
+                });
     states_backward(config_.n_layers, false);
     for (int64_t l = config_.n_layers; l-- > 0;) {
-        layer_.run(l, states(l), forward_.coordinates(), gradients, dh, dcoordinates);
+        layer_.run(l, comm, states(l), forward_.coordinates(), sums, tokens(dh_, config_.h_dim),
+                   tokens(dcoordinates_, config_.coords_dim));
         states_backward(l, true);
     }
-    for (int64_t tile = 0; tile < dh.n_tile(); ++tile) {
-        encode_backward(tile, x, gradients, inputs.x);
-        if (inputs.coordinates.data)
-            join_copies<T>(*plan_, tile, dcoordinates.tile(tile), inputs.coordinates);
-    }
+    chunks_.run(
+        queue_, master, sums, {range_of(master, "feat_encoder.0.weight", "feat_encoder.2.bias")},
+        [&](Range some, int thread, const Gradients& gradients) {
+            encode_backward(some, x, gradients, inputs, scratch_[static_cast<size_t>(thread)]);
+        });
 }
 
 template <class T>
 int64_t NetworkGradient<T>::bytes() const {
-    int64_t n_byte = forward_.bytes() + layer_.bytes();
+    int64_t n_byte =
+        forward_.bytes() + layer_.bytes() + dh_.bytes() + de_.bytes() + dcoordinates_.bytes();
     for (const Buffer<T>& buffer : states_data_) n_byte += buffer.bytes();
-    for (const Buffer<T>* buffer : {&dh_, &de_, &dcoordinates_, &e_, &all_states_, &work_, &saved_,
-                                    &hidden_, &features_, &dfeatures_})
-        n_byte += buffer->bytes();
+    for (const Scratch& s : scratch_) {
+        for (const Buffer<T>* buffer :
+             {&s.h, &s.dh, &s.e, &s.de, &s.dy, &s.all_states, &s.work, &s.saved, &s.hidden,
+              &s.features, &s.dfeatures, &s.dcoordinates})
+            n_byte += buffer->bytes();
+    }
     return n_byte;
 }
 

@@ -2,12 +2,12 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <vector>
 
 #include "libsurrogate/src/core/communicator.hpp"
-#include "libsurrogate/src/layers/gradients.hpp"
+#include "libsurrogate/src/layers/gradient_sums.hpp"
+#include "libsurrogate/src/model/hept/chunks.hpp"
 #include "libsurrogate/src/model/hept/forward.hpp"
 #include "libsurrogate/src/model/hept/layer_gradient.hpp"
 
@@ -21,43 +21,57 @@ struct InputGradients {
     kernels::Tiles<T> coordinates = {};  ///< (D, n_point)
 };
 
-/// Forward and backward pass of a whole network on one rank. The forward pass stores the tokens
+/// Forward and backward pass of a whole network. The forward pass stores the tokens
 /// before each layer, (L + 1) d numbers per token; the backward pass recomputes the rest, layer by
 /// layer. Orders and cells are constants. The gradients of a copy are added to the gradients of its
-/// point.
+/// point. Gradients of weights are summed in chunks, see Chunks.
 template <class T>
 class NetworkGradient {
 public:
     /// Keeps references to `config` and `layers`, which must outlive this object. Local.
     NetworkGradient(const Config& config, const Layers<T>& layers, const kernels::Queue& queue);
 
-    /// Sets the tokens of `plan`, a plan of one rank, which must outlive this object. Allocates.
-    void resize(const TokenPlan& plan);
+    /// Sets the tokens of `plan`, which must outlive this object. Local. Allocates.
+    void resize(Communicator& comm, const TokenPlan& plan);
 
     /// Sets the masks of the next forward() and its backward(); none, as at first: nothing is
     /// dropped. Local.
     void set_dropout(std::optional<DropoutDraw> draw) { dropout_.set(draw); }
 
-    /// Sets the coordinates (D, n_point); called once per geometry.
-    void set_coordinates(const kernels::Tiles<const T>& coordinates);
+    /// Sets the coordinates (D, n_point); called once per geometry. Collective.
+    void set_coordinates(Communicator& comm, const kernels::Tiles<const T>& coordinates);
 
     /// Evaluates the network. x (n_feature, n_point) must stay unchanged until backward(); y
     /// (n_out, n_point) receives the embedding, or the classes before any sigmoid. Returns true if
-    /// all queries and keys are finite; otherwise backward() must not be called. Local.
-    bool forward(const kernels::Tiles<const T>& x, const kernels::Tiles<T>& y);
+    /// all queries and keys of this rank are finite; unless they are on all ranks, backward() must
+    /// not be called. Collective.
+    bool forward(Communicator& comm, const kernels::Tiles<const T>& x, const kernels::Tiles<T>& y);
 
     /// Computes, for the last forward() and from dy (n_out, n_point), the gradients of all weights
-    /// except pids_enc, which are added to `gradients`, and the gradients of the inputs. Local.
-    void backward(const kernels::Tiles<const T>& x, const kernels::Tiles<const T>& dy,
-                  const Gradients& gradients, const InputGradients<T>& inputs);
+    /// except pids_enc, which are added to `sums`, chunk by chunk, and the gradients of the inputs.
+    /// Collective. Does not allocate.
+    void backward(Communicator& comm, const kernels::Tiles<const T>& x,
+                  const kernels::Tiles<const T>& dy, GradientSums& sums,
+                  const InputGradients<T>& inputs);
 
     const TokenExchange<T>& exchange() const { return forward_.exchange(); }
+    const LayerGradient<T>& layer() const { return layer_; }
+    const Chunks& chunks() const { return chunks_; }
 
     /// Returns the tokens before layer l, or after the last layer: (d, n_own).
     const kernels::Tiles<T>& states(int64_t l) const { return states_[static_cast<size_t>(l)]; }
     int64_t bytes() const;
 
 private:
+    /// Scratch memory of one thread, for a tile of tokens.
+    struct Scratch {
+        kernels::Buffer<T> h, dh, e, de, dy;     // (d), (d), (m), (m), (n_out)
+        kernels::Buffer<T> all_states, work;     // ((L + 1) d), the output MLP
+        kernels::Buffer<T> saved, hidden;        // (2 d)
+        kernels::Buffer<T> features, dfeatures;  // (n_feature)
+        kernels::Buffer<T> dcoordinates;         // (D)
+    };
+
     kernels::Tiles<T> tokens(kernels::Buffer<T>& buffer, int64_t n_channel) const {
         return {buffer.data(), n_channel, plan_->n_own()};
     }
@@ -67,16 +81,17 @@ private:
         return {buffer.data(), {n_channel, like.shape[1]}, like.stride};
     }
     const kernels::Linear<T>& states_layer(int64_t l) const;
-    void read_backward(int64_t tile, const kernels::Tiles<const T>& dy, const Gradients& gradients);
+    void read_backward(Range tokens, const kernels::Tiles<const T>& dy, const Gradients& gradients,
+                       Scratch& s);
     void states_backward(int64_t l, bool accumulate);
-    void encode_backward(int64_t tile, const kernels::Tiles<const T>& x, const Gradients& gradients,
-                         const kernels::Tiles<T>& dx);
+    void encode_backward(Range tokens, const kernels::Tiles<const T>& x, const Gradients& gradients,
+                         const InputGradients<T>& inputs, Scratch& s);
 
     const Config& config_;
     const Layers<T>& layers_;
     kernels::Queue queue_;
     const TokenPlan* plan_ = nullptr;
-    std::unique_ptr<Communicator> self_;
+    Chunks chunks_;
     Dropout dropout_;
     Forward<T> forward_;
     LayerGradient<T> layer_;
@@ -84,9 +99,7 @@ private:
     std::vector<kernels::Buffer<T>> states_data_;  // (L + 1)
     std::vector<kernels::Tiles<T>> states_;
     kernels::Buffer<T> dh_, de_, dcoordinates_;  // per token: (d), (m), (D)
-    kernels::Buffer<T> e_, all_states_, work_;   // one tile each: (m), ((L + 1) d), the output MLP
-    kernels::Buffer<T> saved_, hidden_;          // (2 d)
-    kernels::Buffer<T> features_, dfeatures_;    // (n_feature)
+    std::vector<Scratch> scratch_;               // (n_thread)
 };
 
 }  // namespace surrogate::impl::hept

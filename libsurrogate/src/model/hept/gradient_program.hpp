@@ -10,11 +10,13 @@
 
 namespace surrogate::impl::hept {
 
-/// Creates the program of HEPT with forward and backward pass on a domain of points on one rank.
-/// Local. `config`, `layers` and the domain must outlive it. Throws not_supported on several ranks.
+/// Creates the program of HEPT with forward and backward pass on a domain of points. Local.
+/// `config`, `layers` and the domain must outlive it.
 ///
-/// Orders of tokens count as constants. dinputs of classes of particles are set to NaN: a class has
-/// no gradient. A run is one chunk; its gradients are bitwise identical for any number of threads.
+/// Orders of tokens count as constants. dinputs may also have the columns of coordinates, as in
+/// gather(). dinputs of classes of particles are set to NaN: a class has no gradient. A run has one
+/// chunk for each block of points, with their copies. Gradients are bitwise identical for any
+/// number of ranks and threads if the chunks are added exactly.
 template <class T>
 std::unique_ptr<GradientProgram> make_gradient_program(const Config& config,
                                                        const Layers<T>& layers,

@@ -2,26 +2,34 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
 #include <vector>
 
 #include "kernels/base/buffer.hpp"
 #include "kernels/base/queue.hpp"
 #include "kernels/base/tiles.hpp"
+#include "libsurrogate/src/core/communicator.hpp"
 #include "libsurrogate/src/layers/dropout.hpp"
-#include "libsurrogate/src/layers/gradients.hpp"
+#include "libsurrogate/src/layers/gradient_sums.hpp"
 #include "libsurrogate/src/model/hept/attention.hpp"
+#include "libsurrogate/src/model/hept/chunks.hpp"
+#include "libsurrogate/src/model/hept/head_sums.hpp"
 #include "libsurrogate/src/model/hept/layers.hpp"
+#include "libsurrogate/src/model/hept/token_exchange.hpp"
 
 namespace surrogate::impl::hept {
 
-/// Backward pass of one layer on one rank, from the tokens that entered the layer. All other values
-/// are recomputed, the rows of a head and its orders twice. For each head it stores the sums of all
+/// Backward pass of one layer, from the tokens that entered the layer. All other values are
+/// recomputed, the rows of a head and its orders twice. For each head it stores the sums of all
 /// tables, d + 1 numbers per token.
 ///
-/// All threads compute blocks of one table, each thread for its own queries and keys; tables follow
-/// each other. Sums over tokens are computed on the calling thread. Results do not depend on the
-/// number of threads.
+/// Ranks exchange what the forward pass exchanges, and for each head
+///
+///   the gradients of the sums of ghost tokens, d + 1 numbers each, before the blocks
+///   parts of the gradients of queries, keys and values, 2 E + d numbers each, back to the owners
+///
+/// TokenPlan::Neighbor lists the parts, also for the forward pass: exactly one rank computes a
+/// query or key of a table, and owners add tables in their order. Gradients of weights are summed
+/// in chunks, see Chunks. Results do not depend on ranks and threads.
 template <class T>
 class LayerGradient {
 public:
@@ -30,53 +38,70 @@ public:
     LayerGradient(const Config& config, const Layers<T>& layers, const kernels::Queue& queue,
                   const Dropout& dropout);
 
-    /// Sets the tokens of `plan`, a plan of one rank, which must outlive this object. Allocates.
-    void resize(const TokenPlan& plan);
+    /// Sets the tokens of `plan` and their chunks, which must outlive this object. Local.
+    /// Allocates.
+    void resize(Communicator& comm, const TokenPlan& plan, const Chunks& chunks);
 
-    /// Differentiates layer l. dh (d, n_own) contains the gradient of the layer's result and
-    /// receives the gradient of its input h. Gradients of the coordinates x (D, n_own) are added to
-    /// dx, gradients of the layer's weights to `gradients`. Local.
-    void run(int64_t l, const kernels::Tiles<const T>& h, const kernels::Tiles<const T>& x,
-             const Gradients& gradients, const kernels::Tiles<T>& dh, const kernels::Tiles<T>& dx);
+    /// Differentiates layer l. h (d, n_own) entered the layer. dh (d, n_own) contains the gradient
+    /// of the layer's result and receives the gradient of h. Gradients of the coordinates x (D,
+    /// n_token) of the own tokens are added to dx (D, n_own), gradients of the layer's weights to
+    /// `sums`, chunk by chunk. Collective. Does not allocate.
+    void run(int64_t l, Communicator& comm, const kernels::Tiles<const T>& h,
+             const kernels::Tiles<const T>& x, GradientSums& sums, const kernels::Tiles<T>& dh,
+             const kernels::Tiles<T>& dx);
 
+    /// Returns the bytes that this rank sends in the backward pass of a layer, and the number of
+    /// messages.
+    int64_t bytes_sent() const;
+    int64_t messages() const;
     int64_t bytes() const;
 
 private:
-    /// Scratch memory of one thread for one block: gradients of the sums of its queries, gradients
-    /// of its queries and of its keys.
+    /// Scratch memory of one thread.
     struct Scratch {
+        // of a block: gradients of the sums of its queries, of its queries and of its keys
         kernels::Buffer<T> attend, given, dqueries, dkeys;
+        // of a tile of tokens
+        kernels::Buffer<T> h, dh, inner, normed, dnormed;  // (d)
+        kernels::Buffer<T> saved, hidden, heads;           // (2 d), (2 d), (H d)
+        kernels::Buffer<T> x, dx;                          // (D)
+        kernels::Buffer<T> drows, augment;                 // rows
+        kernels::Buffer<double> dqkv, dscale;              // (3 d, d), (D)
     };
 
-    /// Calls body(tile) for all tiles, on the calling thread.
+    /// Calls body(tile, scratch) for all tiles of own tokens, on all threads.
     template <class Body>
-    void for_all(const Body& body) const;
+    void for_tiles(const Body& body);
     /// Returns a tile in `buffer` with as many points as `like`.
     kernels::Tile<T> scratch(kernels::Buffer<T>& buffer, int64_t n_channel,
                              kernels::Tile<const T> like) const {
         return {buffer.data(), {n_channel, like.shape[1]}, like.stride};
     }
-    kernels::Tiles<T> tokens(kernels::Buffer<T>& buffer) const {
+    kernels::Tiles<T> own(kernels::Buffer<T>& buffer) const {
         return {buffer.data(), config_.h_dim, plan_->n_own()};
     }
-    T* kept(int64_t h, int64_t tile) {
-        const int64_t first = h * plan_->n_own() + tile * kernels::tile_points;
-        return kept_.data() + first * shape().n_sum();
+    kernels::Tiles<T> u() { return {u_.data(), config_.h_dim, plan_->n_token()}; }
+    /// Returns the sums of head h of an own token.
+    T* kept(int64_t h, int64_t token) {
+        return kept_.data() + (h * plan_->n_own() + token) * shape().n_sum();
     }
     const kernels::hept::RowShape& shape() const { return attention_.shape(); }
+    /// Numbers of a token: gradient of the query, then of key and value.
+    int64_t n_token_gradient() const { return 2 * shape().n_query() + config_.h_dim; }
 
-    void attend(int64_t l, const kernels::Tiles<const T>& h, const kernels::Tiles<const T>& x);
-    void keep(int64_t h);
-    void finish_backward(int64_t l, int64_t tile, const Gradients& gradients, kernels::Tile<T> dh);
-    kernels::Tile<const T> dropped(const DropoutSite& site, int64_t tile, kernels::Tile<const T> dh,
+    void attend(int64_t l, Communicator& comm, const kernels::Tiles<const T>& h,
+                const kernels::Tiles<const T>& x);
+    void finish_backward(int64_t l, Range tokens, const Gradients& gradients,
+                         const kernels::Tiles<T>& dh, Scratch& s);
+    kernels::Tile<const T> dropped(const DropoutSite& site, Range tokens, kernels::Tile<const T> dh,
                                    kernels::Tile<T> to) const;
     void give(const kernels::Linear<T>& out, int64_t h, const kernels::Tiles<T>& dh);
-    void blocks_backward();
-    void block_backward(const kernels::hept::Block<T>& block, Scratch& scratch);
-    void augment_backward(const kernels::hept::Head<T>& head, int64_t l, int64_t h,
+    void blocks_backward(int64_t h);
+    void block_backward(int64_t table, const kernels::hept::Block<T>& block, Scratch& scratch);
+    void augment_backward(const kernels::hept::Head<T>& head, int64_t l, int64_t h, Range tokens,
                           const kernels::Tiles<const T>& x, const Gradients& gradients,
-                          const kernels::Tiles<T>& dx);
-    void join_rows(int64_t tile, int64_t n);
+                          const kernels::Tiles<T>& dx, Scratch& s);
+    void join_rows(Range tokens, T* rows) const;
 
     const Config& config_;
     const Layers<T>& layers_;
@@ -84,17 +109,16 @@ private:
     const Dropout& dropout_;
     std::vector<const T*> w_rpe_;  // (L): weights
     const TokenPlan* plan_ = nullptr;
+    const Chunks* chunks_ = nullptr;
     Attention<T> attention_;
-    /// (d, n_own): inner is h between attention and MLP; then, if the attention's result has
-    /// dropped values, its gradient
-    kernels::Buffer<T> u_, du_, inner_;
-    kernels::Buffer<T> kept_, given_;            // (H, n_own, d + 1), (n_own, d + 1)
-    kernels::Buffer<T> dqueries_, dkeys_;        // (n_own, E), (n_own, E + d)
-    kernels::Buffer<T> normed_, dnormed_;        // one tile each: (d)
-    kernels::Buffer<T> saved_, hidden_, heads_;  // (2 d), (2 d), (H d)
-    kernels::Buffer<T> drows_, augment_;         // rows of one tile
-    kernels::Buffer<double> dqkv_, dscale_;      // (3 d, d), (D)
-    std::vector<Scratch> scratch_;               // (n_thread)
+    TokenExchange<T> exchange_;           // of the forward pass
+    TokenExchange<T> gradient_exchange_;  // n_sum() per ghost token, n_token_gradient() per part
+    HeadSums<T> dtokens_;                 // gradients of queries, keys and values of one head
+    /// inner (d, n_own) is h between attention and MLP; then, if the attention's result has dropped
+    /// values, its gradient
+    kernels::Buffer<T> u_, du_, inner_;  // (d, n_token), (d, n_own), (d, n_own)
+    kernels::Buffer<T> kept_, given_;    // (H, n_own, d + 1), (n_token, d + 1)
+    std::vector<Scratch> scratch_;       // (n_thread)
 };
 
 }  // namespace surrogate::impl::hept

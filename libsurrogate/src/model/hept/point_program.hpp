@@ -103,11 +103,10 @@ protected:
         if (config_.is_pileup) resize_tiles(features_, ports_.n_tile(), config_.n_feature());
     }
 
-    /// Returns the classes of a tile of points: rows of the table of embeddings.
-    void classes(int64_t tile, int64_t (&rows)[kernels::tile_points]) {
-        const kernels::Tile<T> x = ports_.input(tile);
-        for (int64_t p = 0; p < x.shape[1]; ++p)
-            rows[p] = static_cast<int64_t>(x(config_.in_dim - 1, p));
+    /// Returns the class of a point: a row of the table of embeddings.
+    int64_t class_of(int64_t point) {
+        const kernels::Tile<T> x = ports_.input(point / kernels::tile_points);
+        return static_cast<int64_t>(x(config_.in_dim - 1, point % kernels::tile_points));
     }
 
     const Config& config_;
@@ -166,7 +165,8 @@ private:
             const kernels::Tile<T> to = all.tile(i);
             std::copy_n(x.tile(i).data, n_plain * kernels::tile_points, to.data);
             int64_t rows[kernels::tile_points];
-            classes(i, rows);
+            for (int64_t p = 0; p < to.shape[1]; ++p)
+                rows[p] = class_of(i * kernels::tile_points + p);
             kernels::embed_rows(request_.queue, layers_.classes, rows, false,
                                 kernels::channels(to, n_plain, Config::class_width));
         });

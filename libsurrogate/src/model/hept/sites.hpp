@@ -21,9 +21,12 @@ inline DropoutSite readout_site(const Config& config) {
     return {2 * config.n_layers, config.dropout};
 }
 
-/// Returns the rows of a tile of own tokens.
+/// Returns the rows of own tokens from `first` on, and of a tile of them.
+inline DropoutRows rows_from(const TokenPlan& plan, int64_t first) {
+    return DropoutRows::of(plan.ids().data() + first);
+}
 inline DropoutRows rows_of(const TokenPlan& plan, int64_t tile) {
-    return DropoutRows::of(plan.ids().data() + tile * kernels::tile_points);
+    return rows_from(plan, tile * kernels::tile_points);
 }
 
 }  // namespace surrogate::impl::hept

@@ -124,10 +124,10 @@ int64_t TokenExchange<T>::bytes_of_layer(int64_t n_channel) const {
 }
 
 template <class T>
-int64_t TokenExchange<T>::messages_of_layer() const {
+int64_t TokenExchange<T>::messages_of_layer(int64_t n_visit) const {
     int64_t n = 0;
     for (const Neighbor& neighbor : plan_->neighbors()) {
-        n += neighbor.sent.empty() ? 0 : 1;
+        n += neighbor.sent.empty() ? 0 : n_visit;
         for (const auto& of_head : neighbor.to_it) n += of_head.empty() ? 0 : 1;
     }
     return n;

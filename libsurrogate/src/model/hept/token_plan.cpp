@@ -59,6 +59,23 @@ std::vector<TokenPlan::Block> blocks_of(const Config& config, std::span<const in
     return blocks;
 }
 
+/// Returns the first points of the blocks of a rank's points, counted from its first one, and their
+/// number; `own`: its points, whole blocks.
+std::vector<int64_t> first_points(const Config& config, std::span<const int64_t> cloud_sizes,
+                                  Range own) {
+    std::vector<int64_t> firsts;
+    int64_t begin = 0;  // of a cloud
+    for (const int64_t n : cloud_sizes) {
+        const int64_t skipped = std::max<int64_t>(0, own.begin - begin) / config.block_size;
+        for (int64_t point = begin + skipped * config.block_size;
+             point < std::min(begin + n, own.end); point += config.block_size)
+            if (point >= own.begin) firsts.push_back(point - own.begin);
+        begin += n;
+    }
+    firsts.push_back(own.size());
+    return firsts;
+}
+
 }  // namespace
 
 /// Temporary data of connect() that runs do not need.
@@ -151,6 +168,8 @@ void TokenPlan::set_blocks(Making& making, const Config& config, int rank) {
                         " tokens exceed the limit of one rank (2^31); use more ranks");
     blocks_ =
         blocks_of(config, making.cloud_sizes, making.cuts.blocks[r], making.cuts.blocks[r + 1]);
+    block_points_ = first_points(config, making.cloud_sizes,
+                                 {making.cuts.points[r], making.cuts.points[r + 1]});
 }
 
 /// Adds the cells that are complete on this rank. Shared cells are passed to `shared`.
@@ -209,7 +228,8 @@ int64_t TokenPlan::bytes() const {
     const auto held = [](const auto& list) {
         return static_cast<int64_t>(list.capacity() * sizeof(list[0]));
     };
-    int64_t n = held(copied_) + held(ids_) + held(blocks_) + held(neighbors_) + held(rows_);
+    int64_t n = held(copied_) + held(ids_) + held(blocks_) + held(block_points_) +
+                held(neighbors_) + held(rows_);
     for (const Row& row : rows_) n += held(row.cells) + held(row.members);
     for (const Neighbor& neighbor : neighbors_) {
         n += held(neighbor.sent) + held(neighbor.from_it) + held(neighbor.to_it);

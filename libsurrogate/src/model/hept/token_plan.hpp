@@ -87,6 +87,9 @@ public:
     /// of the copy, counted over all clouds
     std::span<const int64_t> ids() const { return ids_; }
     std::span<const Block> blocks() const { return blocks_; }
+    /// (number of blocks + 1): first point of each block when the points of a cloud are divided
+    /// into blocks in the owner order; a rank owns whole blocks of points
+    std::span<const int64_t> block_points() const { return block_points_; }
     std::span<const Neighbor> neighbors() const { return neighbors_; }  ///< by ascending rank
 
     /// Returns the cells of row table * H + head, in unspecified order.
@@ -137,6 +140,7 @@ private:
     std::vector<int32_t> copied_;
     std::vector<int64_t> ids_;
     std::vector<Block> blocks_;
+    std::vector<int64_t> block_points_;
     std::vector<Neighbor> neighbors_;
     std::vector<Row> rows_;  // (C H)
 };

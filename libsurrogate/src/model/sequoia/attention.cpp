@@ -22,15 +22,16 @@ void Attention<T>::resize(Scratch& scratch) const {
 }
 
 template <class T>
-Surroundings<T> Attention<T>::around(int l, int64_t tile, Scratch& scratch) const {
+Surroundings<T> Attention<T>::around(int l, Range nodes, Scratch& scratch) const {
     Surroundings<T> around;
     around.k = tree_->k();
     around.has_siblings = config_.has_siblings;
     around.n_ancestor = n_ancestor(config_, *tree_, l);
-    around.n_last = n_last(l, tile);
-    if (l > 0 && config_.has_children) around.children = children_.tile(l, tile);
+    around.n_last = n_last(l, nodes);
+    if (l > 0 && config_.has_children)
+        around.children = children_.nodes(l, nodes.begin, nodes.size());
     Node<T>* next = scratch.ancestors.data();
-    for_ancestors(l, tile, [&](int level, int64_t node) {
+    for_ancestors(l, nodes, [&](int level, int64_t node) {
         const Tile<T> at = qkv_.nodes(level, node, 1);
         *next++ = {part(at, 1).data, part(at, 2).data, at.stride[0]};
     });
@@ -41,13 +42,14 @@ Surroundings<T> Attention<T>::around(int l, int64_t tile, Scratch& scratch) cons
 template <class T>
 void Attention<T>::attend(int l, int64_t tile, Tile<T> qkv, Scratch& scratch) const {
     kernels::sequoia::attend_tree<T>(queue_, heads_, part(qkv, 0), part(qkv, 1), part(qkv, 2),
-                                     around(l, tile, scratch), scratch.work.data(), part(qkv, 2));
+                                     around(l, tree_->nodes_of(l, tile), scratch),
+                                     scratch.work.data(), part(qkv, 2));
 }
 
 template <class T>
 void Attention<T>::attend_of_parents(int l, int64_t tile, Tile<const T> qkv,
                                      Scratch& scratch) const {
-    for_parents(l, tile, [&](const Family& f) {
+    for_parents(l, tree_->nodes_of(l, tile), [&](const Family& f) {
         const Tile<const T> parents = qkv_.nodes(l + 1, f.parent, f.n_parent);
         const Tile<const T> some = columns(qkv, f.child, f.n_child);
         kernels::sequoia::attend_children<T>(queue_, heads_, tree_->k(), f.n_last, part(parents, 0),

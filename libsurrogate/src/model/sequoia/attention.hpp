@@ -55,15 +55,15 @@ public:
     /// Computes children() for the parents of a tile of level l.
     void attend_of_parents(int l, int64_t tile, kernels::Tile<const T> qkv, Scratch& scratch) const;
 
-    /// Returns the current neighborhood of a tile of level l. It is stored in `scratch`.
-    kernels::sequoia::Surroundings<T> around(int l, int64_t tile, Scratch& scratch) const;
+    /// Returns the current neighborhood of nodes of level l: whole groups of siblings in one tile.
+    /// It is stored in `scratch`.
+    kernels::sequoia::Surroundings<T> around(int l, Range nodes, Scratch& scratch) const;
 
-    /// Calls body(level, node) for the ancestors of each group of a tile, from the parent upwards.
+    /// Calls body(level, node) for the ancestors of each group of siblings, from the parent
+    /// upwards.
     template <class Body>
-    void for_ancestors(int l, int64_t tile, const Body& body) const {
-        const int64_t first = tree_->level(l).held.begin + tile * tree_->tile_nodes();
-        const int64_t end = std::min(first + tree_->tile_nodes(), tree_->level(l).held.end);
-        for (int64_t i = first; i < end; i += tree_->k()) {
+    void for_ancestors(int l, Range nodes, const Body& body) const {
+        for (int64_t i = nodes.begin; i < nodes.end; i += tree_->k()) {
             int64_t node = i;
             for (int64_t above = l + 1; above <= l + n_ancestor(config_, *tree_, l); ++above)
                 body(static_cast<int>(above), node /= tree_->k());
@@ -73,23 +73,22 @@ public:
     /// Consecutive parents that are stored in one tile, and their children in a tile of level l.
     struct Family {
         int64_t parent, n_parent;
-        int64_t child, n_child;  ///< columns of the tile
+        int64_t child, n_child;  ///< columns, counted from the first child of the call
         int64_t n_last;          ///< see attend_children()
     };
-    /// Calls body(family) for all parents of a tile of level l. This is one family, except for
-    /// parents on the shared level, where a rank's nodes may begin inside a tile.
+    /// Calls body(family) for all parents of some nodes of level l: whole groups of siblings in one
+    /// tile. This is one family, except for parents on the shared level, where a rank's nodes may
+    /// begin inside a tile.
     template <class Body>
-    void for_parents(int l, int64_t tile, const Body& body) const {
+    void for_parents(int l, Range nodes, const Body& body) const {
         const int64_t k = tree_->k(), width = tree_->tile_nodes();
-        const Range held = tree_->level(l).held;
-        const int64_t n_child = std::min(width, held.size() - tile * width);
-        const int64_t first = (held.begin + tile * width) / k, end = first + (n_child + k - 1) / k;
+        const int64_t first = nodes.begin / k, end = first + (nodes.size() + k - 1) / k;
         for (int64_t p = first; p < end;) {
             const int64_t place = p - tree_->level(l + 1).held.begin;
             const int64_t next = std::min(end, p + width - place % width);
             const int64_t begin = (p - first) * k;
-            body(Family{p, next - p, begin, std::min(n_child, (next - first) * k) - begin,
-                        next == end ? n_last(l, tile) : 1});
+            body(Family{p, next - p, begin, std::min(nodes.size(), (next - first) * k) - begin,
+                        next == end ? n_last(l, nodes) : 1});
             p = next;
         }
     }
@@ -102,8 +101,9 @@ public:
     int64_t bytes() const { return qkv_.bytes() + children_.bytes(); }
 
 private:
-    int64_t n_last(int l, int64_t tile) const {
-        return config_.repeats_last ? 1 + tree_->n_missing(l, tile) : 1;
+    int64_t n_last(int l, Range nodes) const {
+        const bool is_end = nodes.end == tree_->level(l).n;
+        return config_.repeats_last && is_end ? 1 + tree_->n_missing(l) : 1;
     }
 
     const Config& config_;

@@ -54,13 +54,12 @@ void Embedding<T>::resize(const Tree& tree) {
 }
 
 template <class T>
-LeafFeatures<T> Embedding<T>::features(int64_t tile, int64_t n, const LeafInputs<T>& inputs,
-                                       int thread) {
+LeafFeatures<T> Embedding<T>::features(Range leaves, const LeafInputs<T>& inputs, int thread) {
     Scratch& scratch = scratch_[static_cast<size_t>(thread)];
     const int64_t row = kernels::round_up(tree_->tile_nodes(), kernels::lane_count);
     const bool is_raw = config_.features == Features::none;
     const int64_t n_input = is_raw ? config_.c_in : config_.dimensionality;
-    const int64_t skipped = n_skipped(config_), first = tile * tree_->tile_nodes();
+    const int64_t skipped = n_skipped(config_), first = leaves.begin, n = leaves.size();
     const Tile<T> given{scratch.inputs.data(), {n_input, n}, {row, 1}};
     for (int64_t c = 0; c < n_input; ++c) {
         // The network reads positions as single-precision numbers, in all precisions.
@@ -84,8 +83,8 @@ template <class T>
 void Embedding<T>::embed(int64_t tile, const LeafInputs<T>& inputs, int thread, Tile<T> x) {
     const int64_t n = x.shape[1], first = tile * tree_->tile_nodes();
     if (config_.features != Features::tokens) {
-        kernels::linear<T>(queue_, layers_.embedding, features(tile, n, inputs, thread).features,
-                           {}, x);
+        kernels::linear<T>(queue_, layers_.embedding,
+                           features({first, first + n}, inputs, thread).features, {}, x);
         return;
     }
     kernels::Buffer<int64_t>& rows = scratch_[static_cast<size_t>(thread)].rows;

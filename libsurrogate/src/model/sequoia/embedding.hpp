@@ -51,9 +51,10 @@ public:
     /// Returns the number of these channels before the first one from which features are computed.
     static int64_t n_skipped(const Config& config);
 
-    /// Returns the features of a tile of n of this rank's leaves, which must not be tokens. The
-    /// result is stored in memory of `thread`.
-    LeafFeatures<T> features(int64_t tile, int64_t n, const LeafInputs<T>& inputs, int thread);
+    /// Returns the features of up to tile_nodes() of this rank's own leaves, which must not be
+    /// tokens; leaves are counted from the first own one. The result is stored in memory of
+    /// `thread`.
+    LeafFeatures<T> features(Range leaves, const LeafInputs<T>& inputs, int thread);
 
     int64_t bytes() const;
 

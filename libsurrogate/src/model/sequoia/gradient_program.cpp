@@ -21,7 +21,6 @@ public:
     HostGradientProgram(const Config& config, const Layers<T>& layers, const PointDomain& domain,
                         const PlanRequest& request)
         : Shared(config, domain, request),
-          master_(layers.weights.master()),
           back_(domain, request.queue, is_at_leaves() ? config.num_classes : 0, n_back()),
           outside_(request.queue.n_thread(), config.num_classes),
           columns_(static_cast<size_t>(n_back())),
@@ -32,8 +31,9 @@ public:
 
     bool backward(std::span<const Column> doutputs, std::span<const Column> dinputs, bool alive,
                   GradientSums& sums) override {
-        alive = back_.begin(alive) && gather_back(doutputs);
+        alive = on_all_ranks(this->comm_, back_.begin(alive) && gather_back(doutputs));
         if (alive) {
+            if (is_at_leaves()) back_.ports.deliver();
             go_back(!dinputs.empty(), sums);
         } else {
             sums.poison();
@@ -45,25 +45,25 @@ public:
     std::vector<std::string> notes() const override {
         std::vector<std::string> list = Shared::notes();
         list.push_back(
-            "gradients: the nodes before each layer are stored, all other values are recomputed on "
-            "one thread; sums over nodes have a fixed order");
+            "gradients: the nodes before each layer are stored, all other values are recomputed; "
+            "the "
+            "backward pass of a layer sends " +
+            std::to_string(n_gather() * network_.layer().bytes_sent()) + " bytes in " +
+            std::to_string(n_gather()) + " collectives");
         return list;
     }
 
 private:
     bool is_at_leaves() const { return place_of(this->config_) == Place::leaves; }
     /// Returns the number of channels whose gradients are returned to the solver.
-    int64_t n_back() const {
-        return this->config_.features == Features::none ? Embedding<T>::n_real(this->config_) : 0;
+    int64_t n_back() const { return Embedding<T>::n_real(this->config_); }
+    int64_t n_gather() const {
+        return this->comm_.size() == 1 ? 0 : LayerGradient<T>::n_gather(this->config_, this->tree_);
     }
 
     /// Gathers the gradients of the outputs. Returns true if all are finite.
     bool gather_back(std::span<const Column> doutputs) {
-        if (is_at_leaves()) {
-            if (!back_.gather(doutputs)) return false;
-            back_.ports.deliver();
-            return true;
-        }
+        if (is_at_leaves()) return back_.gather(doutputs);
         return impl::gather<T>(doutputs, 0, network_.n_row(), drows_.data(),
                                this->config_.num_classes, 1, outside_.of(0))
                    .column < 0;
@@ -74,25 +74,27 @@ private:
                                    ? this->leaf_tiles(back_.ports.output(0), n_back())
                                    : Tiles<T>{};
         const Tiles<T> dleaves = this->leaf_tiles(back_.ports.input(0), this->config_.num_classes);
-        network_.backward(this->inputs(), {dleaves, is_at_leaves() ? nullptr : drows_.data()},
-                          Gradients(master_, sums.open(0)), dreal);
-        sums.close(0);
+        network_.backward(this->comm_, this->inputs(),
+                          {dleaves, is_at_leaves() ? nullptr : drows_.data()}, sums, dreal);
     }
 
-    /// Scatters the gradients of the inputs. Columns of positions have no data: the plan holds the
-    /// positions.
+    /// Scatters the gradients of the inputs. The caller may leave out the columns of positions.
     void scatter_back(std::span<const Column> dinputs, bool alive) {
         if (n_back() == 0) return fill_nan(dinputs, this->domain_.n_local());
+        std::ranges::fill(columns_, Column{});
         std::ranges::copy(dinputs, columns_.end() - std::ssize(dinputs));
         back_.ports.scatter(columns_, alive);
     }
 
     void compute(const LeafInputs<T>& inputs, const Tiles<T>& leaves) override {
-        network_.forward(inputs, {leaves, nullptr});
+        network_.forward(this->comm_, inputs, {leaves, nullptr});
     }
     const Readout<T>& readout() const override { return network_.readout(); }
     int64_t network_bytes() const override {
         return back_.bytes() + drows_.bytes() + network_.bytes();
+    }
+    int lowest_cut() const override {
+        return block_level(this->domain_.n_global(), this->config_.k);
     }
     void reorder(RowRoute route) override {
         back_.follow(this->comm_, route);
@@ -105,7 +107,6 @@ private:
         drows_.resize(is_at_leaves() ? 0 : network_.n_row() * this->config_.num_classes);
     }
 
-    const MasterWeights& master_;
     BackwardPorts<T> back_;
     OutsideCounts outside_;        // for nodes and clouds, which have no range
     std::vector<Column> columns_;  // (n_back())
@@ -120,7 +121,6 @@ std::unique_ptr<GradientProgram> make_gradient_program(const Config& config,
                                                        const Layers<T>& layers,
                                                        const PointDomain& domain,
                                                        const PlanRequest& request) {
-    require_one_rank(domain, "Sequoia");
     return std::make_unique<HostGradientProgram<T>>(config, layers, domain, request);
 }
 

@@ -10,12 +10,15 @@
 
 namespace surrogate::impl::sequoia {
 
-/// Creates the program of Sequoia with forward and backward pass on a domain of points on one rank.
-/// Local. `config`, `layers` and the domain must outlive it. Throws not_supported on several ranks.
+/// Creates the program of Sequoia with forward and backward pass on a domain of points. Local.
+/// `config`, `layers` and the domain must outlive it.
 ///
-/// doutputs of nodes and clouds have the rows of the outputs. dinputs of tokens are set to NaN:
-/// words have no gradient. A run is one chunk. Its sums over nodes are computed in a fixed order on
-/// the calling thread; they are bitwise identical for any number of threads.
+/// doutputs of nodes and clouds have the rows of the outputs, equal on all ranks. dinputs may also
+/// have the columns of positions, as in gather(): their gradients are zero if positions only
+/// determine the tree. dinputs of tokens are set to NaN: words have no gradient. A run has one
+/// chunk for each node of the block level, with its descendants, and one for each group of siblings
+/// above. Sums over nodes depend on the tree only: they are bitwise identical for any number of
+/// ranks and threads if the chunks are added exactly.
 template <class T>
 std::unique_ptr<GradientProgram> make_gradient_program(const Config& config,
                                                        const Layers<T>& layers,

@@ -7,19 +7,25 @@
 #include "kernels/base/buffer.hpp"
 #include "kernels/base/queue.hpp"
 #include "kernels/sequoia/backward.hpp"
+#include "libsurrogate/src/core/communicator.hpp"
 #include "libsurrogate/src/layers/dropout.hpp"
+#include "libsurrogate/src/layers/gradient_sums.hpp"
 #include "libsurrogate/src/layers/gradients.hpp"
+#include "libsurrogate/src/model/sequoia/ancestor_sums.hpp"
 #include "libsurrogate/src/model/sequoia/attention.hpp"
+#include "libsurrogate/src/model/sequoia/chunks.hpp"
 #include "libsurrogate/src/model/sequoia/layers.hpp"
 
 namespace surrogate::impl::sequoia {
 
-/// Backward pass of one layer on one rank, from the nodes that entered the layer: q, k, v and later
-/// values are recomputed. When an update of a level overwrites v, the old values are stored. The
-/// backward pass processes the schedule in reverse and restores them, so that each update is
-/// differentiated with the values that it read.
+/// Backward pass of one layer, from the nodes that entered the layer: q, k, v and later values are
+/// recomputed. When an update of a level overwrites v, the old values are stored. The backward pass
+/// processes the schedule in reverse and restores them, so that each update is differentiated with
+/// the values that it read.
 ///
-/// Runs on the calling thread: sums over nodes have a fixed order.
+/// Ranks communicate as in LayerPass, and once for each time that the reversed schedule leaves the
+/// levels below the shared one; see AncestorSums. Sums over nodes have a fixed order, see Chunks
+/// and AncestorSums: results do not depend on ranks and threads.
 template <class T>
 class LayerGradient {
 public:
@@ -28,19 +34,41 @@ public:
     LayerGradient(const Config& config, const Layers<T>& layers, const kernels::Queue& queue,
                   const Dropout& dropout);
 
-    /// Sets the nodes of `tree`, a tree of one rank, which must outlive this object. Allocates.
-    void resize(const Tree& tree);
+    /// Sets the nodes of `tree`, whose shared level is at least its block level, and their chunks.
+    /// Both must outlive this object. Allocates.
+    void resize(const Tree& tree, const Chunks& chunks);
 
     /// Differentiates layer i. dx contains the gradient of the layer's result and receives the
-    /// gradient of its input x. Gradients of the layer's weights are added to `gradients`. Local.
-    void run(int64_t i, const NodeTiles<T>& x, const Gradients& gradients, const NodeTiles<T>& dx);
+    /// gradient of its input x. Gradients of the layer's weights are added to `sums`, chunk by
+    /// chunk. Collective. Does not allocate.
+    void run(int64_t i, Communicator& comm, CutGather<T>& gather, const NodeTiles<T>& x,
+             GradientSums& sums, const NodeTiles<T>& dx);
+
+    /// Returns the number of gathers that the backward pass of a layer adds to the forward pass,
+    /// and the bytes that this rank sends in each.
+    static int64_t n_gather(const Config& config, const Tree& tree);
+    int64_t bytes_sent() const { return sums_.bytes_sent(); }
 
     int64_t bytes() const;
 
 private:
-    /// Calls body(level, tile) for all tiles.
+    /// Scratch memory of one thread.
+    struct Scratch {
+        kernels::Buffer<T> x, dx, dqkv;             // (C), (C), (3 I): copies of nodes
+        kernels::Buffer<T> value, dvalue;           // (I)
+        kernels::Buffer<T> inner, normed, dnormed;  // (C): x between attention and MLP
+        kernels::Buffer<T> saved, hidden, branch;   // (2 M), (2 M), (C)
+        typename Attention<T>::Scratch attention;
+        std::vector<kernels::sequoia::NodeGradient<T>> ancestors;
+    };
+
+    /// Calls body(tile, scratch) for the tiles of a level, on all threads.
     template <class Body>
-    void for_all(const Body& body) const;
+    void for_tiles(int l, const Body& body);
+    /// Calls body(nodes, part, scratch) for the nodes of level l in one tile and chunk, on all
+    /// threads. One thread processes a chunk.
+    template <class Body>
+    void for_parts(int l, const Body& body);
     /// Returns a tile in `buffer` with as many points as `like`.
     kernels::Tile<T> scratch(kernels::Buffer<T>& buffer, int64_t n_channel,
                              kernels::Tile<T> like) const {
@@ -50,20 +78,20 @@ private:
         return attention_.part(attention_.qkv().tile(l, tile), 2);
     }
 
-    void attend(const LayerWeights<T>& weights, const NodeTiles<T>& x);
+    void attend(const LayerWeights<T>& weights, Communicator& comm, CutGather<T>& gather,
+                const NodeTiles<T>& x);
     void keep_values(size_t visit);
     void put_back_values(size_t visit);
-    void finish_backward(int64_t i, int l, int64_t tile, kernels::Tile<T> x,
-                         const Gradients& gradients, kernels::Tile<T> dx);
+    void finish_backward(int64_t i, const LevelNodes& at, const NodeTiles<T>& x,
+                         const Gradients& gradients, const NodeTiles<T>& dx, Scratch& s);
     void mlp_backward(int64_t i, const DropoutRows& rows, kernels::Tile<const T> normed,
                       const Gradients& gradients, kernels::Tile<const T> dx,
-                      kernels::Tile<T> dnormed);
-    void visit_backward(size_t visit);
-    void tree_backward(int l, int64_t tile);
-    void children_backward(int l, int64_t tile);
-    void project_backward(const LayerWeights<T>& weights, const WeightName& name,
-                          kernels::Tile<T> x, const Gradients& gradients, kernels::Tile<T> dqkv,
-                          kernels::Tile<T> dx);
+                      kernels::Tile<T> dnormed, Scratch& s);
+    void visit_backward(size_t visit, Communicator& comm);
+    void tree_backward(int l, Range nodes, int64_t part, Scratch& s);
+    void children_backward(int l, Range nodes, Scratch& s);
+    void project_backward(int64_t i, const LevelNodes& at, const NodeTiles<T>& x,
+                          const Gradients& gradients, const NodeTiles<T>& dx, Scratch& s);
 
     const Config& config_;
     const Layers<T>& layers_;
@@ -71,14 +99,13 @@ private:
     const Dropout& dropout_;
     std::vector<WeightName> names_;  // (num_layers)
     const Tree* tree_ = nullptr;
+    const Chunks* chunks_ = nullptr;
     Attention<T> attention_;
+    AncestorSums<T> sums_;
     NodeTiles<T> dqkv_, thirds_;  // (3 I), (I): gradient of one neighborhood's average
     std::vector<int> visits_;
     std::vector<kernels::Buffer<T>> kept_;  // for each visit: v of its level before the visit
-    typename Attention<T>::Scratch attend_scratch_;
-    std::vector<kernels::sequoia::NodeGradient<T>> ancestors_;
-    kernels::Buffer<T> inner_, normed_, dnormed_;  // (C): x between attention and MLP
-    kernels::Buffer<T> saved_, hidden_, branch_;   // (2 M), (2 M), (C)
+    std::vector<Scratch> scratch_;          // (n_thread)
 };
 
 }  // namespace surrogate::impl::sequoia

@@ -53,9 +53,49 @@ public:
     kernels::Tile<T> nodes(int l, int64_t first, int64_t count) const {
         return {node(l, first), {level(l).n_channel, count}, {level(l).row, 1}};
     }
+    /// Returns channels [c, c + n_channel) of nodes [nodes.begin, nodes.end) of a level as one
+    /// tile: their own tile if they fill it, otherwise a copy in `buffer`, whose padding is zero.
+    kernels::Tile<T> load(int l, Range nodes, int64_t c, int64_t n_channel,
+                          kernels::Buffer<T>& buffer) const {
+        const kernels::Tiles<T>& tiles = level(l);
+        const int64_t first = nodes.begin - firsts_[static_cast<size_t>(l)];
+        if (first % tiles.n_column == 0) {
+            const kernels::Tile<T> whole = tiles.tile(first / tiles.n_column);
+            if (whole.shape[1] == nodes.size()) return kernels::channels(whole, c, n_channel);
+        }
+        const kernels::Tile<T> copy{buffer.data(), {n_channel, nodes.size()}, {tiles.row, 1}};
+        for_runs(l, nodes, c, [&](T* from, int64_t i, int64_t count) {
+            for (int64_t j = 0; j < n_channel; ++j)
+                std::copy_n(from + j * tiles.row, count, &copy(j, i));
+        });
+        const int64_t end = kernels::round_up(nodes.size(), kernels::lane_count);
+        for (int64_t j = 0; j < n_channel; ++j)
+            std::fill(&copy(j, 0) + nodes.size(), &copy(j, 0) + end, T(0));
+        return copy;
+    }
+    /// Writes a tile from load(), or one like it, to its nodes.
+    void store(int l, Range nodes, int64_t c, kernels::Tile<const T> tile) const {
+        for_runs(l, nodes, c, [&](T* to, int64_t i, int64_t count) {
+            if (to == &tile(0, i)) return;
+            for (int64_t j = 0; j < tile.shape[0]; ++j)
+                std::copy_n(&tile(j, i), count, to + j * level(l).row);
+        });
+    }
     int64_t bytes() const { return data_.bytes(); }
 
 private:
+    /// Calls body(channel c, i, count) for `count` nodes from nodes.begin + i on in one tile.
+    template <class Body>
+    void for_runs(int l, Range nodes, int64_t c, const Body& body) const {
+        const int64_t width = level(l).n_column;
+        for (int64_t i = 0; i < nodes.size();) {
+            const int64_t column = (nodes.begin + i - firsts_[static_cast<size_t>(l)]) % width;
+            const int64_t count = std::min(nodes.size() - i, width - column);
+            body(node(l, nodes.begin + i) + c * level(l).row, i, count);
+            i += count;
+        }
+    }
+
     kernels::Buffer<T> data_;
     std::vector<kernels::Tiles<T>> levels_;
     std::vector<int64_t> firsts_;

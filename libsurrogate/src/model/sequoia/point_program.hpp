@@ -34,7 +34,7 @@ public:
     void connect() override {
         std::vector<int64_t> begins;
         comm_.agree([&] {
-            tree_ = Tree(domain_.n_global(), config_.k, comm_.rank(), comm_.size());
+            tree_ = Tree(domain_.n_global(), config_.k, comm_.rank(), comm_.size(), lowest_cut());
             require_tree(config_, tree_);
             begins = tree_.begins(0);
         });
@@ -98,6 +98,8 @@ protected:
     virtual const Readout<T>& readout() const = 0;
     virtual int64_t network_bytes() const = 0;
 
+    /// Returns the lowest level that all ranks may hold; see Tree.
+    virtual int lowest_cut() const { return 0; }
     /// Sets the route on which points are sent to their leaves. Collective.
     virtual void reorder(RowRoute route) { ports_.reorder(std::move(route)); }
     /// Allocates the memory whose size depends on the tree. Local.

@@ -30,12 +30,14 @@ DropoutMlp<T> dropout_mlp(const Config& config, const kernels::Queue& queue,
             {3 * layer + 3, config.dropout}};
 }
 
-/// Returns the rows of a tile of a level: nodes are counted over all levels and ranks, from the
-/// leaves upwards.
-inline DropoutRows rows_of(const Tree& tree, int l, int64_t tile) {
-    int64_t first = tree.level(l).held.begin + tile * tree.tile_nodes();
+/// Returns the rows of nodes of a level from `first` on: nodes are counted over all levels and
+/// ranks, from the leaves upwards.
+inline DropoutRows rows_from(const Tree& tree, int l, int64_t first) {
     for (int below = 0; below < l; ++below) first += tree.level(below).n;
     return DropoutRows::from(first);
+}
+inline DropoutRows rows_of(const Tree& tree, int l, int64_t tile) {
+    return rows_from(tree, l, tree.nodes_of(l, tile).begin);
 }
 
 }  // namespace surrogate::impl::sequoia

@@ -24,6 +24,14 @@ std::vector<int> visits(Schedule schedule, int n_level) {
     return list;
 }
 
+int block_level(int64_t n_leaf, int64_t k) {
+    constexpr int64_t most_leaves = 1024;
+    const int highest = static_cast<int>(level_sizes(n_leaf, k).size()) - 1;
+    int level = 1;
+    for (int64_t n = k * k; n <= most_leaves; n *= k) ++level;
+    return std::min(level, highest);
+}
+
 namespace {
 
 /// Returns the highest level with at least n nodes, or 0 if there is none.
@@ -45,9 +53,10 @@ int cut_level(const std::vector<int64_t>& sizes, int size) {
 
 }  // namespace
 
-Tree::Tree(int64_t n_leaf, int64_t k, int rank, int size) : k_(k), rank_(rank), size_(size) {
+Tree::Tree(int64_t n_leaf, int64_t k, int rank, int size, int lowest_cut)
+    : k_(k), rank_(rank), size_(size) {
     const std::vector<int64_t> sizes = level_sizes(n_leaf, k);
-    cut_ = cut_level(sizes, size);
+    cut_ = std::max(cut_level(sizes, size), lowest_cut);
     for (const int64_t n : sizes) levels_.push_back({n, {0, n}});
     for (int l = 0; l < cut_; ++l) levels_[static_cast<size_t>(l)].held = owned(l);
 }
@@ -87,9 +96,7 @@ int64_t Tree::n_top() const {
 }
 
 int64_t Tree::n_missing(int l, int64_t tile) const {
-    const Level& nodes = level(l);
-    const int64_t end = std::min(nodes.held.begin + (tile + 1) * tile_nodes(), nodes.held.end);
-    return end == nodes.n ? n_missing(l) : 0;
+    return nodes_of(l, tile).end == level(l).n ? n_missing(l) : 0;
 }
 
 int64_t n_ancestor(const Config& config, const Tree& tree, int l) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -18,6 +19,10 @@ std::vector<int64_t> level_sizes(int64_t n_leaf, int64_t k);
 /// Returns the levels in the order in which a layer processes them.
 std::vector<int> visits(Schedule schedule, int n_level);
 
+/// Returns the level whose nodes, with all their descendants, a backward pass sums separately: the
+/// highest one whose nodes have at most 1,024 leaves, but at least level 1 if there is one.
+int block_level(int64_t n_leaf, int64_t k);
+
 /// One level of a tree, as a rank holds it.
 struct Level {
     int64_t n = 0;  ///< nodes, over all ranks
@@ -32,12 +37,13 @@ struct Level {
 /// compute them identically.
 /// The shared level is the highest level with at least 8 nodes per rank. If only the leaves are
 /// as many, it is the highest level with a node for each rank, or level 1; some ranks then own
-/// nothing.
+/// nothing. A backward pass raises it to block_level(), so that ranks own whole blocks.
 class Tree {
 public:
     Tree() = default;
-    /// Creates the part of rank `rank` of `size` ranks. Local.
-    Tree(int64_t n_leaf, int64_t k, int rank, int size);
+    /// Creates the part of rank `rank` of `size` ranks; the shared level is lowest_cut or above.
+    /// Local.
+    Tree(int64_t n_leaf, int64_t k, int rank, int size, int lowest_cut = 0);
 
     int64_t k() const { return k_; }
     int n_level() const { return static_cast<int>(levels_.size()); }
@@ -47,6 +53,8 @@ public:
     int64_t n_held() const;  ///< on this rank
     int64_t n_top() const;   ///< on the levels from the shared level on
 
+    int rank() const { return rank_; }
+    int size() const { return size_; }
     int cut() const { return cut_; }
     /// Returns the nodes that this rank owns on a level up to the shared level.
     Range owned(int l) const { return owned(l, rank_); }
@@ -63,6 +71,11 @@ public:
     int64_t n_missing(int l) const { return kernels::round_up(level(l).n, k_) - level(l).n; }
     /// Returns n_missing(l) if the tile contains the end of the level, otherwise 0.
     int64_t n_missing(int l, int64_t tile) const;
+    /// Returns the nodes of a tile, counted over all ranks.
+    Range nodes_of(int l, int64_t tile) const {
+        const int64_t first = level(l).held.begin + tile * tile_nodes();
+        return {first, std::min(first + tile_nodes(), level(l).held.end)};
+    }
 
 private:
     int64_t k_ = 2;
