@@ -257,6 +257,7 @@ TEST_F(TrainProgram, ThePileupTaskIsTrainedAndEvaluated) {
     const json found = json::parse(read(file("r.json")));
     EXPECT_NEAR(found.at("accuracy").get<double>(), 1 - error, 1e-9);
     EXPECT_LT(found.at("cross_entropy").get<double>(), 0.6);
+    expect_checks(recipe);
 }
 
 TEST_F(TrainProgram, BadLabelsAreErrorsBeforeTheFirstStep) {
