@@ -54,7 +54,7 @@ DeviceChannels DeviceWeights::children(size_t level) const {
 
 DeviceStep DeviceWeights::step(DeviceImage& image, size_t index) const {
     const StepWeights<float>& from = layers_.steps[index];
-    const std::string message = message_name(static_cast<int64_t>(index)) + "0";
+    const std::string message = message_name(config_, static_cast<int64_t>(index)) + "0";
     const int64_t c = config_.width.front(), d = config_.n_axis, width = nodes_[0].width;
     std::vector<float> parts = columns(from.message, 0, c, c);
     const std::vector<float> of_target = columns(from.message, c, c, c);
@@ -66,7 +66,7 @@ DeviceStep DeviceWeights::step(DeviceImage& image, size_t index) const {
     to.position = image.floats(columns(from.message, 2 * c, d, width).data(), width * d);
     to.position_bias = image.vector(nodes_[0], from.message.bias);
     to.update =
-        image.linear(pair_, nodes_[0], from.update, update_name(static_cast<int64_t>(index)) + "0");
+        image.linear(pair_, nodes_[0], from.update, update_name(config_, static_cast<int64_t>(index)) + "0");
     to.message_norm = image.norm(nodes_[0], from.message_norm);
     to.update_norm = image.norm(nodes_[0], from.update_norm);
     return to;
@@ -77,7 +77,7 @@ DeviceWay DeviceWeights::way(DeviceImage& image, size_t level) const {
     DeviceWay to;
     if (config_.strides[level] > 1)
         to.pool = image.linear(pooled(level), nodes_[level + 1], layers_.pools[level].linear,
-                               pool_name(number) + "proj");
+                               pool_name(config_, number) + "proj");
     to.unpool = image.linear(unpooled(level), children(level), layers_.unpools[level].linear,
                              unpool_name(config_, number) + "proj");
     to.scale = image.vector(nodes_[level], layers_.unpools[level].scale);

@@ -69,9 +69,11 @@ NormedLinear<T> normed(const Weights<T>& weights, const std::string& name, int64
 template <class T>
 Layers<T>::Layers(const Config& config, const std::shared_ptr<const MasterWeights>& master)
     : weights(std::make_shared<const Weights<T>>(master)),
-      embed(weights->linear("embed.embed_fn")) {
+      embed(weights->linear(embed_name(config))) {
+    if (config.features == Features::fourier) fourier = weights->at("pos_enc.linear.weight");
+    if (config.features == Features::linear) positions = weights->linear("pos_enc");
     for (int64_t t = 0; t < config.n_step; ++t) {
-        const std::string message = message_name(t), update = update_name(t);
+        const std::string message = message_name(config, t), update = update_name(config, t);
         steps.push_back({weights->linear(message + "0"), weights->linear(update + "0"),
                          weights->layer_norm(message + "2", norm_eps),
                          weights->layer_norm(update + "1", norm_eps)});
@@ -82,7 +84,7 @@ Layers<T>::Layers(const Config& config, const std::shared_ptr<const MasterWeight
         decoders.push_back(std::make_unique<const bsa::Layers<T>>(stage, weights));
     for (int64_t l = 0; l < config.n_stride(); ++l) {
         const auto at = static_cast<size_t>(l);
-        pools.push_back(normed(*weights, pool_name(l), config.width[at + 1]));
+        pools.push_back(normed(*weights, pool_name(config, l), config.width[at + 1]));
         unpools.push_back(normed(*weights, unpool_name(config, l), config.width[at]));
     }
 }

@@ -34,6 +34,8 @@ struct Layers {
     Layers(const Config& config, const std::shared_ptr<const MasterWeights>& master);
 
     std::shared_ptr<const Weights<T>> weights;
+    const T* fourier = nullptr;    ///< (c_in / 2, d)
+    kernels::Linear<T> positions;  ///< linear features only
     kernels::Linear<T> embed;
     std::vector<StepWeights<T>> steps;
     std::vector<std::unique_ptr<const bsa::Layers<T>>> encoders, decoders;  ///< see Config

@@ -7,6 +7,7 @@
 
 #include "kernels/base/buffer.hpp"
 #include "kernels/base/queue.hpp"
+#include "libsurrogate/src/domain/nearest_edges.hpp"
 #include "libsurrogate/src/domain/point_ports.hpp"
 #include "libsurrogate/src/model/bsa/erwin_layers.hpp"
 #include "libsurrogate/src/ranks/neighbor_exchange.hpp"
@@ -17,7 +18,8 @@ namespace surrogate::impl::bsa::erwin {
 void require_edges(const PointDomain& domain);
 
 /// Computes the embedding of Erwin: h = embed(features), then steps of message passing along the
-/// edges of the domain, on the ranks of the solver's points.
+/// edges of the domain, or from the nearest points, on the ranks of the solver's points. Features
+/// are the caller's fields, or functions of the positions.
 ///   message of an edge from j to i   LayerNorm(gelu(W [h_j, h_i, p_j - p_i] + b))
 ///   h_i += LayerNorm(W' [h_i, mean of the messages to i] + b')
 /// Rows h of sources on other ranks are sent once per step. A mean is summed in the order of the
@@ -29,9 +31,10 @@ public:
     Messages(const Config& config, const Layers<T>& layers, const kernels::Queue& queue,
              const PointDomain& domain, PointPorts<T>& features);
 
-    /// Sets the current edges and positions, (d, n_local). Collective. Throws, on all ranks:
-    /// invalid_argument if the domain has no edges, no_memory.
-    void connect(std::span<const float> positions);
+    /// Sets the current points and edges. Collective. Throws, on all ranks: invalid_argument if the
+    /// domain has no edges and the card no number of neighbors, no_memory.
+    ///   route  from the solver's points to the order of the tree
+    void connect(const TreePoints& points, const RowRoute& route);
 
     /// Writes h of the solver's points, (n_local, C). Collective.
     void run(T* to);
@@ -41,11 +44,13 @@ public:
     int64_t bytes() const;
 
 private:
-    /// Tiles of one thread: input and output of a layer.
+    /// Tiles of one thread: input and output of a layer, features and positions.
     struct Scratch {
-        kernels::Buffer<T> in, out;
+        kernels::Buffer<T> in, out, features, positions;
     };
+    void find_edges(const TreePoints& points, const RowRoute& route);
     std::vector<NeighborExchange::Want> find_sources();
+    kernels::Tile<T> features(int64_t tile, Scratch& scratch);
     void exchange_positions();
     void exchange_rows();
     void embed(int64_t tile, int thread);
@@ -69,7 +74,9 @@ private:
     kernels::Queue queue_;
     const PointDomain& domain_;
     PointPorts<T>& features_;
-    int64_t n_channel_;          // C
+    int64_t n_channel_;  // C
+    Edges nearest_;      // if the domain has no edges
+    const Edges* edges_ = nullptr;
     NeighborExchange exchange_;  // sources on other ranks
     // (n_edge) row of h: this rank's points, then sources on other ranks
     std::vector<int64_t> source_;

@@ -16,11 +16,12 @@ public:
         : config_(config), layers_(config, master) {}
 
     std::vector<Port> inputs() const override {
-        return {{"positions", config_.n_axis, PortPlace::coordinates},
-                {"features", config_.n_feature}};
+        std::vector<Port> ports{{"positions", config_.n_axis, PortPlace::coordinates}};
+        if (config_.n_given() > 0) ports.push_back({"features", config_.n_given()});
+        return ports;
     }
     std::vector<Port> outputs() const override {
-        return {{"y", config_.width.front(), PortPlace::output_points}};
+        return {{"y", config_.n_out(), PortPlace::output_points}};
     }
 
     std::unique_ptr<Program> program(const PlanRequest& request) const override {
@@ -33,6 +34,10 @@ public:
     std::unique_ptr<DeviceProgram> device_program(const PlanRequest& request) const override {
         const PointDomain& points = same_points(request, "Erwin's U-net");
         require_one_rank_on_device("Erwin's U-net", points.context().comm().size());
+        if (config_.has_head() || config_.n_neighbor > 0)
+            throw Error(Status::not_supported,
+                        "Erwin with c_out or neighbors is not supported on a device; use backend "
+                        "simd");
         require_device_sizes(config_);
         return make_device_program(
             config_,

@@ -26,8 +26,8 @@ public:
           comm_(domain.context().comm()),
           reproducible_(request.reproducible),
           coordinates_(request.coordinates),
-          features_(domain, request.queue, config.n_feature, 0),
-          ports_(domain, request.queue, config.width.front(), config.width.front()),
+          features_(domain, request.queue, config.n_given(), 0),
+          ports_(domain, request.queue, config.width.front(), config.n_out()),
           messages_(config, layers, request.queue, domain, features_) {
         for (const bsa::Config& stage : config.encoders)
             levels_.push_back(std::make_unique<TreePlan<T>>(stage, domain, request.queue));
@@ -43,12 +43,9 @@ public:
     }
 
     void connect() override {
-        {
-            const TreePoints points = tree_points(domain_, coordinates_, reproducible_);
-            messages_.connect({points.x.begin(), points.x.end()});
-        }
         PointPorts<T>* const ports[] = {&ports_};
-        levels_.front()->build(coordinates_, reproducible_, ports);
+        const RowRoute route = levels_.front()->build(coordinates_, reproducible_, ports);
+        messages_.connect(tree_points(domain_, coordinates_, reproducible_), route);
         for (size_t l = 1; l < levels_.size(); ++l)
             levels_[l]->build_coarser(*levels_[l - 1], config_.strides[l - 1]);
         comm_.agree([&] {

@@ -198,12 +198,14 @@ Layers<T>::Layers(const Config& config, std::shared_ptr<const Weights<T>> shared
     : weights(std::move(shared)) {
     const Source<T> source(config, *weights);
     for (int64_t i = 0; i < config.depth; ++i) layers.push_back(source.layer(i));
+    if (config.has_head()) {
+        head1 = weights->linear("pred_head.0");
+        head2 = weights->linear("pred_head.2");
+    }
     if (!config.has_ends()) return;
     if (config.features == Features::fourier) fourier = weights->at("pos_enc.linear.weight");
     if (config.features == Features::linear) positions = weights->linear("pos_enc");
     embed = weights->linear("main_model.embed");
-    head1 = weights->linear("pred_head.0");
-    head2 = weights->linear("pred_head.2");
 }
 
 template struct Layers<float>;
