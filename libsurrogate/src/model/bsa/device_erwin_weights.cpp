@@ -65,8 +65,8 @@ DeviceStep DeviceWeights::step(DeviceImage& image, size_t index) const {
     to.parts = image.linear(halves(c, 1), pair_, at_points, message);
     to.position = image.floats(columns(from.message, 2 * c, d, width).data(), width * d);
     to.position_bias = image.vector(nodes_[0], from.message.bias);
-    to.update =
-        image.linear(pair_, nodes_[0], from.update, update_name(config_, static_cast<int64_t>(index)) + "0");
+    to.update = image.linear(pair_, nodes_[0], from.update,
+                             update_name(config_, static_cast<int64_t>(index)) + "0");
     to.message_norm = image.norm(nodes_[0], from.message_norm);
     to.update_norm = image.norm(nodes_[0], from.update_norm);
     return to;

@@ -6,6 +6,7 @@
 
 #include "libsurrogate/src/model/bsa/erwin_config.hpp"
 #include "libsurrogate/src/model/bsa/layers.hpp"
+#include "libsurrogate/src/model/bsa/thread_sums.hpp"
 
 namespace surrogate::impl::bsa::erwin {
 
@@ -24,6 +25,24 @@ struct NormedLinear {
     kernels::Linear<T> linear;
     const T* scale = nullptr;  ///< s (n)
     Derived<T> derived;
+};
+
+/// Sums of the gradients of a NormedLinear: first of the combined layer, then of the tensors of the
+/// file, with the statistics of the norm as constants.
+struct NormedSums {
+    /// Adds the tensors name + "proj" and name + "norm" of a layer of n_in and n_out channels whose
+    /// norm has n_norm.
+    NormedSums(ThreadSums& sums, const std::string& name, int64_t n_in, int64_t n_out,
+               int64_t n_norm);
+    /// Computes the gradients of the tensors in the set of thread 0 from those of the combined
+    /// layer. `weights` are the current weights.
+    template <class T>
+    void separate(const Weights<T>& weights, ThreadSums& sums) const;
+
+    std::string name;
+    ThreadSums::Layer combined;
+    ThreadSums::Part scale;  ///< (n_norm) of s, without its part in `combined`
+    ThreadSums::Layer proj, norm;
 };
 
 /// All weights of a U-net in one precision.

@@ -31,6 +31,13 @@ public:
         });
     }
 
+    std::unique_ptr<GradientProgram> gradient_program(const PlanRequest& request) const override {
+        const PointDomain& points = same_points(request, "Erwin");
+        return layers_.with(request.is_double(), [&](const auto& layers) {
+            return make_gradient_program(config_, layers, points, request);
+        });
+    }
+
     std::unique_ptr<DeviceProgram> device_program(const PlanRequest& request) const override {
         const PointDomain& points = same_points(request, "Erwin's U-net");
         require_one_rank_on_device("Erwin's U-net", points.context().comm().size());
