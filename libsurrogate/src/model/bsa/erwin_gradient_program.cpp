@@ -38,11 +38,8 @@ public:
             head_ = {sums_.add_layer("pred_head.0"), sums_.add_layer("pred_head.2")};
         for (int64_t l = 0; l < config.n_stride(); ++l) {
             const auto at = static_cast<size_t>(l);
-            const kernels::Linear<T>&pool = layers.pools[at].linear,
-                  &unpool = layers.unpools[at].linear;
-            pools_.emplace_back(sums_, pool_name(config, l), pool.n_in, pool.n_out, pool.n_out);
-            unpools_.emplace_back(sums_, unpool_name(config, l), unpool.n_in, unpool.n_out,
-                                  config.width[at]);
+            pools_.emplace_back(sums_, *layers.weights, pool_name(config, l), config.width[at + 1]);
+            unpools_.emplace_back(sums_, *layers.weights, unpool_name(config, l), config.width[at]);
         }
         sums_.allocate();
         const int64_t n = config.width.front() * tile_points;
@@ -183,7 +180,7 @@ private:
         message_gradient_.run(dh_.data());
         sums_.join();
         for (const auto* list : {&pools_, &unpools_})
-            for (const NormedSums& layer : *list) layer.separate(*this->layers_.weights, sums_);
+            for (const NormedSums<T>& layer : *list) layer.separate(sums_);
         sums_.add_to(gradients);
         return true;
     }
@@ -259,8 +256,8 @@ private:
     ThreadSums sums_;
     MessageGradient<T> message_gradient_;
     std::array<ThreadSums::Layer, 2> head_;
-    std::vector<NormedSums> pools_, unpools_;  // (L)
-    std::optional<RowRoute> route_;            // from the solver's order to the tree's
+    std::vector<NormedSums<T>> pools_, unpools_;  // (L)
+    std::optional<RowRoute> route_;               // from the solver's order to the tree's
     std::vector<std::unique_ptr<Stage>> stages_;
     std::vector<Buffer<T>> dx_;     // (L + 1) tiles of slots
     Buffer<T> x_, dtree_, dh_;      // a level; (n_local, C) in both orders

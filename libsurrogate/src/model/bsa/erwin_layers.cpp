@@ -66,46 +66,46 @@ NormedLinear<T> normed(const Weights<T>& weights, const std::string& name, int64
 
 }  // namespace
 
-NormedSums::NormedSums(ThreadSums& sums, const std::string& prefix, int64_t n_in, int64_t n_out,
-                       int64_t n_norm)
-    : name(prefix) {
-    combined.weight = sums.add(n_in * n_out);
-    combined.bias = sums.add(n_out);
+template <class T>
+NormedSums<T>::NormedSums(ThreadSums& sums, const Weights<T>& weights, const std::string& name,
+                          int64_t n_norm)
+    : linear(weights.linear(name + "proj")),
+      weight(weights.at(name + "norm.weight")),
+      mean(weights.at(name + "norm.running_mean")),
+      variance(weights.at(name + "norm.running_var")) {
+    combined.weight = sums.add(linear.n_in * linear.n_out);
+    combined.bias = sums.add(linear.n_out);
     scale = sums.add(n_norm);
     proj = sums.add_layer(name + "proj");
     norm = sums.add_layer(name + "norm");
 }
 
 template <class T>
-void NormedSums::separate(const Weights<T>& weights, ThreadSums& sums) const {
-    const Linear<T> layer = weights.linear(name + "proj");
-    const T* const mean = weights.at(name + "norm.running_mean");
-    const T* const variance = weights.at(name + "norm.running_var");
-    const T* const weight = weights.at(name + "norm.weight");
+void NormedSums<T>::separate(ThreadSums& sums) const {
     const double* const of_weight = sums.at(combined.weight, 0);
     const double* const of_bias = sums.at(combined.bias, 0);
     double* const of_scale = sums.at(scale, 0);
     const kernels::LinearGradient to = sums.linear(proj, 0);
     const kernels::NormGradient to_norm = sums.norm(norm, 0);
-    for (int64_t r = 0; r < layer.n_out; ++r) {
+    for (int64_t r = 0; r < linear.n_out; ++r) {
         const int64_t c = r % scale.size;
         const double s =
             static_cast<double>(weight[c]) / std::sqrt(static_cast<double>(variance[c]) + norm_eps);
-        for (int64_t k = r * layer.n_in; k < (r + 1) * layer.n_in; ++k) {
+        for (int64_t k = r * linear.n_in; k < (r + 1) * linear.n_in; ++k) {
             to.weight[k] = s * of_weight[k];
-            of_scale[c] += static_cast<double>(layer.weight[k]) * of_weight[k];
+            of_scale[c] += static_cast<double>(linear.weight[k]) * of_weight[k];
         }
         to.bias[r] = s * of_bias[r];
         of_scale[c] +=
-            (static_cast<double>(layer.bias[r]) - static_cast<double>(mean[c])) * of_bias[r];
+            (static_cast<double>(linear.bias[r]) - static_cast<double>(mean[c])) * of_bias[r];
         to_norm.bias[c] += of_bias[r];
     }
     for (int64_t c = 0; c < scale.size; ++c)
         to_norm.weight[c] = of_scale[c] / std::sqrt(static_cast<double>(variance[c]) + norm_eps);
 }
 
-template void NormedSums::separate(const Weights<float>&, ThreadSums&) const;
-template void NormedSums::separate(const Weights<double>&, ThreadSums&) const;
+template struct NormedSums<float>;
+template struct NormedSums<double>;
 
 template <class T>
 Layers<T>::Layers(const Config& config, const std::shared_ptr<const MasterWeights>& master)

@@ -29,17 +29,17 @@ struct NormedLinear {
 
 /// Sums of the gradients of a NormedLinear: first of the combined layer, then of the tensors of the
 /// file, with the statistics of the norm as constants.
+template <class T>
 struct NormedSums {
-    /// Adds the tensors name + "proj" and name + "norm" of a layer of n_in and n_out channels whose
-    /// norm has n_norm.
-    NormedSums(ThreadSums& sums, const std::string& name, int64_t n_in, int64_t n_out,
+    /// Adds the tensors name + "proj" and name + "norm", whose norm has n_norm channels.
+    NormedSums(ThreadSums& sums, const Weights<T>& weights, const std::string& name,
                int64_t n_norm);
     /// Computes the gradients of the tensors in the set of thread 0 from those of the combined
-    /// layer. `weights` are the current weights.
-    template <class T>
-    void separate(const Weights<T>& weights, ThreadSums& sums) const;
+    /// layer.
+    void separate(ThreadSums& sums) const;
 
-    std::string name;
+    kernels::Linear<T> linear;
+    const T *weight, *mean, *variance;  ///< of the norm
     ThreadSums::Layer combined;
     ThreadSums::Part scale;  ///< (n_norm) of s, without its part in `combined`
     ThreadSums::Layer proj, norm;

@@ -131,7 +131,7 @@ kernels::Linear<T> Pooling<T>::child(int64_t j) const {
 
 template <class T>
 void Pooling<T>::pool_backward(const kernels::Queue& queue, Tiles<const T> fine,
-                               Tiles<const T> dcoarse, Tiles<T> dfine, const NormedSums& layer,
+                               Tiles<const T> dcoarse, Tiles<T> dfine, const NormedSums<T>& layer,
                                ThreadSums& sums) {
     const int64_t n_channel = fine.n_channel, n = coarse_.shape().n_column;
     queue.parallel_for(coarse_.shape().n_tile(), [&](int64_t tile, int thread) {
@@ -156,7 +156,7 @@ void Pooling<T>::pool_backward(const kernels::Queue& queue, Tiles<const T> fine,
 template <class T>
 void Pooling<T>::unpool_backward(const kernels::Queue& queue, Tiles<const T> coarse,
                                  Tiles<const T> skip, Tiles<T> dfine, Tiles<T> dcoarse,
-                                 const NormedSums& layer, ThreadSums& sums) {
+                                 const NormedSums<T>& layer, ThreadSums& sums) {
     const int64_t n_channel = dfine.n_channel, n = coarse_.shape().n_column;
     queue.parallel_for(coarse_.shape().n_tile(), [&](int64_t tile, int thread) {
         Scratch& scratch = scratch_[static_cast<size_t>(thread)];

@@ -36,12 +36,12 @@ public:
     /// resize(true).
     void pool_backward(const kernels::Queue& queue, kernels::Tiles<const T> fine,
                        kernels::Tiles<const T> dcoarse, kernels::Tiles<T> dfine,
-                       const NormedSums& layer, ThreadSums& sums);
+                       const NormedSums<T>& layer, ThreadSums& sums);
     /// Computes the gradient of the parents in dcoarse, and adds that of weights to `sums`. dfine:
     /// gradient of the children, receives the gradient of the skip connection. As above.
     void unpool_backward(const kernels::Queue& queue, kernels::Tiles<const T> coarse,
                          kernels::Tiles<const T> skip, kernels::Tiles<T> dfine,
-                         kernels::Tiles<T> dcoarse, const NormedSums& layer, ThreadSums& sums);
+                         kernels::Tiles<T> dcoarse, const NormedSums<T>& layer, ThreadSums& sums);
 
     int64_t bytes() const;
 
