@@ -71,10 +71,20 @@ TEST_P(BsaRanksWithoutARing, ComputeTheBitsOfOneRankInFastModeToo) {
     }
 }
 
-const std::string without_a_ring[] = {
-    "ball_baseline", "bsa_1d",         "bsa_features_rotated_ball",    "bsa_group8_block4",
-    "bsa_n5",        "bsa_medium",     "bsa_group_compression_grad",   "bsa_mean_static_sigma_grad",
-    "bsa_no_group",  "bsa_small_grad", "erwin_ball_attention_official"};
+const std::string without_a_ring[] = {"ball_baseline",
+                                      "bsa_1d",
+                                      "bsa_features_rotated_ball",
+                                      "bsa_group8_block4",
+                                      "bsa_n5",
+                                      "bsa_medium",
+                                      "bsa_group_compression_grad",
+                                      "bsa_mean_static_sigma_grad",
+                                      "bsa_no_group",
+                                      "bsa_small_grad",
+                                      "erwin_ball_attention_official",
+                                      "erwin_fourier_grad",
+                                      "erwin_features_grad",
+                                      "erwin_linear_grad"};
 const auto name_of_file = [](const auto& name) { return name.param; };
 INSTANTIATE_TEST_SUITE_P(Files, BsaRanksWithoutARing, testing::ValuesIn(without_a_ring),
                          name_of_file);

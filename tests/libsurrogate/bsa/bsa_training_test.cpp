@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Plans of Ball Sparse Attention and Erwin that run the backward pass: the gradients of the stored cases,
-// predictions, bits, memory, bad samples; and the trainer.
+// Plans of Ball Sparse Attention and Erwin that run the backward pass: the gradients of the stored
+// cases, predictions, bits, memory, bad samples; and the trainer.
 #include <gtest/gtest.h>
 
 #include <algorithm>
