@@ -230,7 +230,7 @@ void search_others(Communicator& comm, const kernels::Queue& queue, const std::v
     answers = send_rows(comm, answers, [](const Answer& a) { return a.to; });
     comm.agree([&] {
         // The nearest points of a site, among those of this rank and the answers.
-        std::ranges::stable_sort(answers, {}, &Answer::index);
+        std::ranges::sort(answers, {}, &Answer::index);
         std::vector<Neighbor> list(static_cast<size_t>(k));
         for (size_t a = 0; a < answers.size();) {
             const int64_t index = answers[a].index;
