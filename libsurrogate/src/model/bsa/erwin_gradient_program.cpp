@@ -33,7 +33,8 @@ public:
           back_(domain, request.queue, config.n_out(), 0),
           dfeatures_(domain, request.queue, 0, config.n_given()),
           sums_(layers.weights->master(), queue_.n_thread()),
-          message_gradient_(config, layers, queue_, this->messages_, dfeatures_, sums_) {
+          message_gradient_(config, layers, queue_, this->messages_, this->features_, dfeatures_,
+                            sums_) {
         if (config.has_head())
             head_ = {sums_.add_layer("pred_head.0"), sums_.add_layer("pred_head.2")};
         for (int64_t l = 0; l < config.n_stride(); ++l) {
@@ -64,7 +65,7 @@ public:
 
     int64_t bytes() const override {
         int64_t n_byte = Shared::bytes() + back_.bytes() + dfeatures_.bytes() + sums_.bytes() +
-                         message_gradient_.bytes() + x_.bytes() + dh_.bytes() + dtree_.bytes();
+                         message_gradient_.bytes() + x_.bytes() + dh_.bytes();
         for (const auto& stage : stages_) {
             n_byte += stage->gradient.bytes();
             for (const Buffer<T>& saved : stage->saved) n_byte += saved.bytes();
@@ -119,7 +120,7 @@ private:
         for (Pooling<T>& pooling : this->poolings_) pooling.resize(true);
         back_.allocate();
         dfeatures_.allocate();
-        message_gradient_.allocate();
+        message_gradient_.allocate(*route_);
         stages_.clear();
         dx_.clear();
         const Config& config = this->config_;
@@ -136,7 +137,6 @@ private:
         }
         x_ = Buffer<T>(most);
         dh_ = Buffer<T>(this->domain_.n_local() * config.width.front());
-        dtree_ = Buffer<T>(dh_.size());
     }
     void run_blocks(size_t index, Forward<T>& forward, const bsa::Config& config) override {
         Stage& stage = *stages_[index];
@@ -231,8 +231,7 @@ private:
         return true;
     }
 
-    /// Adds the gradients of copies to the gradient of their point, in ascending order of slots,
-    /// and returns to the order of the solver.
+    /// Adds the gradients of copies to the gradient of their point, in ascending order of slots.
     void sum_copies() {
         const TreePlan<T>& plan = *this->levels_.front();
         const int64_t c = this->config_.width.front();
@@ -244,10 +243,9 @@ private:
                     T sum = 0;
                     for (int64_t slot = plan.slot_of()[point]; slot < plan.end_of(point); ++slot)
                         sum += d(k, slot);
-                    dtree_[point * c + k] = sum;
+                    dh_[point * c + k] = sum;
                 }
         });
-        route_->to_origin_alone(dtree_.data(), dh_.data(), c * static_cast<int64_t>(sizeof(T)));
     }
 
     kernels::Queue queue_;  // for the backward pass
@@ -260,7 +258,7 @@ private:
     std::optional<RowRoute> route_;               // from the solver's order to the tree's
     std::vector<std::unique_ptr<Stage>> stages_;
     std::vector<Buffer<T>> dx_;     // (L + 1) tiles of slots
-    Buffer<T> x_, dtree_, dh_;      // a level; (n_local, C) in both orders
+    Buffer<T> x_, dh_;              // a level; (n_point, C) in the order of the tree
     std::vector<Scratch> scratch_;  // (n_thread)
 };
 

@@ -159,17 +159,10 @@ void Messages<T>::run(T* to) {
 }
 
 template <class T>
-void Messages<T>::restore(size_t step) {
-    std::copy_n(kept_h_[step].data(), h_.size(), h_.data());
-    std::copy_n(kept_mean_[step].data(), mean_.size(), mean_.data());
-}
-
-template <class T>
-Tile<T> Messages<T>::features(int64_t tile, int thread) {
+Tile<T> Messages<T>::features(int64_t tile, Scratch& scratch) {
     if (config_.features == Features::given) return features_.input(tile);
-    Scratch& scratch = scratch_[static_cast<size_t>(thread)];
     const int64_t n = count(tile), d = config_.n_axis;
-    const Tile<T> p = positions(tile, thread);
+    const Tile<T> p{scratch.positions.data(), {d, n}, {tile_points, 1}};
     for (int64_t i = 0; i < n; ++i)
         for (int64_t k = 0; k < d; ++k)
             p(k, i) = static_cast<T>(position_[(tile * tile_points + i) * d + k]);
@@ -185,7 +178,7 @@ template <class T>
 void Messages<T>::embed(int64_t tile, int thread) {
     Scratch& scratch = scratch_[static_cast<size_t>(thread)];
     const Tile<T> e{scratch.out.data(), {n_channel_, count(tile)}, {tile_points, 1}};
-    kernels::linear<T>(queue_, layers_.embed, features(tile, thread), {}, e);
+    kernels::linear<T>(queue_, layers_.embed, features(tile, scratch), {}, e);
     T* const rows = h_.data() + tile * tile_points * n_channel_;
     for (int64_t i = 0; i < e.shape[1]; ++i)
         for (int64_t c = 0; c < n_channel_; ++c) rows[i * n_channel_ + c] = e(c, i);
@@ -212,24 +205,11 @@ void Messages<T>::sum_messages(const StepWeights<T>& w, int64_t tile, int thread
 template <class T>
 void Messages<T>::send_along(const StepWeights<T>& w, Range edges, int64_t first_target,
                              Scratch& scratch, Tile<T> sum) {
-    const int64_t n = edges.size();
-    const Tile<T> u{scratch.in.data(), {2 * n_channel_ + config_.n_axis, n}, {tile_points, 1}};
+    const int64_t d = config_.n_axis, n = edges.size();
+    const Tile<T> u{scratch.in.data(), {2 * n_channel_ + d, n}, {tile_points, 1}};
     const Tile<T> m{scratch.out.data(), {n_channel_, n}, {tile_points, 1}};
-    read_ends(edges, u);
-    kernels::linear<T>(queue_, w.message, u, {}, m);
-    kernels::activate<T>(queue_, kernels::Activation::gelu, m, m);
-    kernels::normalise<T>(queue_, w.message_norm, m, m);
-    for (int64_t i = 0; i < n; ++i) {
-        const int64_t target = target_[static_cast<size_t>(edges.begin + i)] - first_target;
-        for (int64_t c = 0; c < n_channel_; ++c) sum(c, target) += m(c, i);
-    }
-}
-
-template <class T>
-void Messages<T>::read_ends(Range edges, Tile<T> u) const {
-    const int64_t d = config_.n_axis;
     const auto at = [&](int64_t i) { return static_cast<size_t>(edges.begin + i); };
-    for (int64_t i = 0; i < edges.size(); ++i) {
+    for (int64_t i = 0; i < n; ++i) {
         const int64_t s = source_[at(i)], t = target_[at(i)];
         for (int64_t c = 0; c < n_channel_; ++c) u(c, i) = h_[s * n_channel_ + c];
         for (int64_t c = 0; c < n_channel_; ++c) u(n_channel_ + c, i) = h_[t * n_channel_ + c];
@@ -237,28 +217,27 @@ void Messages<T>::read_ends(Range edges, Tile<T> u) const {
             u(2 * n_channel_ + k, i) = static_cast<T>(static_cast<double>(position_[s * d + k]) -
                                                       static_cast<double>(position_[t * d + k]));
     }
-}
-
-template <class T>
-Tile<T> Messages<T>::update_input(int64_t tile, int thread) {
-    Scratch& scratch = scratch_[static_cast<size_t>(thread)];
-    const Tile<T> u{scratch.in.data(), {2 * n_channel_, count(tile)}, {tile_points, 1}};
-    const T* const rows = h_.data() + tile * tile_points * n_channel_;
-    for (int64_t i = 0; i < u.shape[1]; ++i)
-        for (int64_t c = 0; c < n_channel_; ++c) u(c, i) = rows[i * n_channel_ + c];
-    std::copy_n(mean(tile).data, n_channel_ * tile_points, &u(n_channel_, 0));
-    return u;
+    kernels::linear<T>(queue_, w.message, u, {}, m);
+    kernels::activate<T>(queue_, kernels::Activation::gelu, m, m);
+    kernels::normalise<T>(queue_, w.message_norm, m, m);
+    for (int64_t i = 0; i < n; ++i)
+        for (int64_t c = 0; c < n_channel_; ++c) sum(c, target_[at(i)] - first_target) += m(c, i);
 }
 
 template <class T>
 void Messages<T>::update(const StepWeights<T>& w, int64_t tile, int thread) {
     Scratch& scratch = scratch_[static_cast<size_t>(thread)];
-    const Tile<T> u = update_input(tile, thread);
-    const Tile<T> g{scratch.out.data(), {n_channel_, u.shape[1]}, {tile_points, 1}};
+    const Tile<T> average = mean(tile);
+    const int64_t n = average.shape[1];
+    const Tile<T> u{scratch.in.data(), {2 * n_channel_, n}, {tile_points, 1}};
+    const Tile<T> g{scratch.out.data(), {n_channel_, n}, {tile_points, 1}};
+    T* const rows = h_.data() + tile * tile_points * n_channel_;
+    for (int64_t i = 0; i < n; ++i)
+        for (int64_t c = 0; c < n_channel_; ++c) u(c, i) = rows[i * n_channel_ + c];
+    std::copy_n(average.data, n_channel_ * tile_points, &u(n_channel_, 0));
     kernels::linear<T>(queue_, w.update, u, {}, g);
     kernels::normalise<T>(queue_, w.update_norm, g, g);
-    T* const rows = h_.data() + tile * tile_points * n_channel_;
-    for (int64_t i = 0; i < g.shape[1]; ++i)
+    for (int64_t i = 0; i < n; ++i)
         for (int64_t c = 0; c < n_channel_; ++c) rows[i * n_channel_ + c] += g(c, i);
 }
 

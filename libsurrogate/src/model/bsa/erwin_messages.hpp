@@ -39,36 +39,19 @@ public:
     /// Writes h of the solver's points, (n_local, C). Collective.
     void run(T* to);
 
-    // For a backward pass on one rank, after run():
-    /// Makes run() store h and the means of each step. Before connect().
+    /// Makes run() store the following for a backward pass on one rank. Before connect().
     void keep() { keeps_ = true; }
-    /// Restores h before a step, and the means of its messages. Local.
-    void restore(size_t step);
-    /// Writes [h_j, h_i, p_j - p_i] of some edges to u.
-    void read_ends(Range edges, kernels::Tile<T> u) const;
-    /// Returns [h_i, mean of the messages to i] of the points of a tile, in memory of the thread.
-    kernels::Tile<T> update_input(int64_t tile, int thread);
-    /// Returns the features of the points of a tile, in memory of the thread, which positions()
-    /// then has, too, unless the features are given.
-    kernels::Tile<T> features(int64_t tile, int thread);
-    kernels::Tile<T> positions(int64_t tile, int thread) {
-        return {scratch_[static_cast<size_t>(thread)].positions.data(),
-                {config_.n_axis, count(tile)},
-                {tile_points, 1}};
-    }
-    /// Returns the number of edges to the points before point i.
+    /// Return h before a step, (n_local, C), and the means of its messages, in tiles.
+    const T* kept_h(size_t step) const { return kept_h_[step].data(); }
+    const T* kept_mean(size_t step) const { return kept_mean_[step].data(); }
+    /// Returns the positions of the points, (n_local, d).
+    const float* positions() const { return position_.data(); }
+    /// Returns the number of edges to the points before point i. sources() has their rows of h.
     int64_t first_edge(int64_t i) const {
         return edges_ ? edges_->first[static_cast<size_t>(i)] : 0;
     }
-    /// Return the rows of h at which edges begin and end.
     std::span<const int64_t> sources() const { return source_; }
-    std::span<const int64_t> targets() const { return target_; }
 
-    /// Returns the number of tiles of points, and of points of a tile.
-    int64_t n_tile() const { return (n_point() + tile_points - 1) / tile_points; }
-    int64_t count(int64_t tile) const {
-        return std::min(tile_points, n_point() - tile * tile_points);
-    }
     int64_t n_point() const { return domain_.n_local(); }
     int64_t n_edge() const { return std::ssize(source_); }
     const NeighborExchange& exchange() const { return exchange_; }
@@ -88,6 +71,11 @@ private:
     void send_along(const StepWeights<T>& w, Range edges, int64_t first_target, Scratch& scratch,
                     kernels::Tile<T> sum);
     void update(const StepWeights<T>& w, int64_t tile, int thread);
+    kernels::Tile<T> features(int64_t tile, Scratch& scratch);
+    int64_t n_tile() const { return (domain_.n_local() + tile_points - 1) / tile_points; }
+    int64_t count(int64_t tile) const {
+        return std::min(tile_points, domain_.n_local() - tile * tile_points);
+    }
     kernels::Tile<T> mean(int64_t tile) {
         return {mean_.data() + tile * n_channel_ * tile_points,
                 {n_channel_, count(tile)},
