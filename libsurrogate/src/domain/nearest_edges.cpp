@@ -192,7 +192,7 @@ std::vector<Site> sites_of(Communicator& comm, const TreePoints& points, int64_t
 }
 
 /// Searches the points of other ranks. Collective.
-///   found  (n_site, k) the nearest points of this rank; becomes those of all ranks
+///   found  (n_site, k) the nearest points of this rank; becomes the nearest of all ranks
 void search_others(Communicator& comm, const kernels::Queue& queue, const std::vector<Site>& sites,
                    const SiteTree& tree, int64_t k, std::vector<Neighbor>& found) {
     const Box own = tree.box();
@@ -229,7 +229,7 @@ void search_others(Communicator& comm, const kernels::Queue& queue, const std::v
     });
     answers = send_rows(comm, answers, [](const Answer& a) { return a.to; });
     comm.agree([&] {
-        // The nearest points of a site, among those of this rank and the answers.
+        // Merges the points of this rank with the answers for a site.
         std::ranges::sort(answers, {}, &Answer::index);
         std::vector<Neighbor> list(static_cast<size_t>(k));
         for (size_t a = 0; a < answers.size();) {

@@ -72,8 +72,8 @@ TEST_P(EdgesOf, LieAtTheirTargetsSortedBySource) {
     }
 }
 
-/// Points of a lattice of 5 x 4 x 4, of which many have the same distance from each other. The
-/// ordering is that of the rows, so that ranks have neighbors on all others.
+/// A structured grid of 5 x 4 x 4 points, many at equal distances from each other. The ordering is
+/// the order of rows, so that ranks have neighbors on all others.
 TEST_P(EdgesOf, NearestPointsAreThoseOfASearchThroughAllPoints) {
     constexpr int64_t n = 80;
     const auto comm = impl::mpi_communicator(world);

@@ -156,8 +156,8 @@ private:
         return this->levels_[l]->shape().tiles(dx_[l].data(), this->config_.width[l]);
     }
 
-    /// Adds the gradients of weights to an arena, and computes those of features. Returns false if
-    /// scores are not finite.
+    /// Adds the gradients of weights to an arena, and computes the gradients of features. Returns
+    /// false if scores are not finite.
     bool differentiate(std::span<double> gradients) {
         sums_.clear();
         for (Buffer<T>& buffer : dx_) std::fill(buffer.begin(), buffer.end(), T(0));

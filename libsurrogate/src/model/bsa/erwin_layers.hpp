@@ -34,8 +34,8 @@ struct NormedSums {
     /// Adds the tensors name + "proj" and name + "norm", whose norm has n_norm channels.
     NormedSums(ThreadSums& sums, const Weights<T>& weights, const std::string& name,
                int64_t n_norm);
-    /// Computes the gradients of the tensors in the set of thread 0 from those of the combined
-    /// layer.
+    /// Computes the gradients of the tensors in the set of thread 0 from the sums of the
+    /// combined layer.
     void separate(ThreadSums& sums) const;
 
     kernels::Linear<T> linear;

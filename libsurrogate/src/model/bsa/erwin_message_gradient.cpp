@@ -116,7 +116,7 @@ void MessageGradient<T>::restore(size_t step, int64_t tile) {
 }
 
 /// Differentiates a step at the points of a tile: adds to dh the gradients of h of the points as
-/// targets, and stores those of the sources by edge.
+/// targets, and stores the gradients of sources by edge.
 template <class T>
 void MessageGradient<T>::step_backward(size_t step, T* dh, int64_t tile, int thread) {
     Scratch& s = scratch_[static_cast<size_t>(thread)];

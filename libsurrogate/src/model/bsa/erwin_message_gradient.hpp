@@ -29,7 +29,7 @@ public:
     /// Allocates memory for the current points and edges; call it after Messages::connect(). Local.
     void allocate(const RowRoute& route);
 
-    /// Adds the gradients of weights to the sums, and writes those of features.
+    /// Adds the gradients of weights to the sums, and writes the gradients of features.
     ///   dh  (n_point, C) gradient of the result of Messages::run(); overwritten
     void run(T* dh);
 

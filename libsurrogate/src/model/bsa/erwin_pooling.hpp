@@ -37,8 +37,8 @@ public:
     void pool_backward(const kernels::Queue& queue, kernels::Tiles<const T> fine,
                        kernels::Tiles<const T> dcoarse, kernels::Tiles<T> dfine,
                        const NormedSums<T>& layer, ThreadSums& sums);
-    /// Computes the gradient of the parents in dcoarse, and adds that of weights to `sums`. dfine:
-    /// gradient of the children, receives the gradient of the skip connection. As above.
+    /// Computes the gradient of the parents in dcoarse, and adds the gradient of weights to `sums`.
+    /// dfine: gradient of the children, receives the gradient of the skip connection. As above.
     void unpool_backward(const kernels::Queue& queue, kernels::Tiles<const T> coarse,
                          kernels::Tiles<const T> skip, kernels::Tiles<T> dfine,
                          kernels::Tiles<T> dcoarse, const NormedSums<T>& layer, ThreadSums& sums);

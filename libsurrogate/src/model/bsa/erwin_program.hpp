@@ -17,7 +17,7 @@ std::unique_ptr<Program> make_program(const Config& config, const Layers<T>& lay
 /// Creates the program with forward and backward pass on a domain of points on one rank. Local.
 /// `config`, `layers`, the domain and the objects of the request must outlive it. Throws
 /// not_supported on several ranks. Trees, edges and statistics of batch norms count as constants.
-/// Gradients are bitwise identical as those of Ball Sparse Attention are.
+/// Gradients are bitwise reproducible under the conditions of Ball Sparse Attention.
 template <class T>
 std::unique_ptr<GradientProgram> make_gradient_program(const Config& config,
                                                        const Layers<T>& layers,
