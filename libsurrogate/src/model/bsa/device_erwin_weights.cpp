@@ -85,8 +85,21 @@ DeviceWay DeviceWeights::way(DeviceImage& image, size_t level) const {
 }
 
 void DeviceWeights::lay_out(DeviceImage& image) {
-    embedding_ =
-        image.linear(features(), halves(config_.width.front(), 1), layers_.embed, "embed.embed_fn");
+    const int64_t n_feature = config_.n_feature, d = config_.n_axis;
+    if (config_.features == Features::fourier)
+        encoding_ = image.floats(layers_.fourier, n_feature / 2 * d);
+    if (config_.features == Features::linear) {
+        encoding_ = image.floats(layers_.positions.weight, n_feature * d);
+        encoding_bias_ = image.floats(layers_.positions.bias, n_feature);
+    }
+    embedding_ = image.linear(features(), halves(config_.width.front(), 1), layers_.embed,
+                              embed_name(config_));
+    if (config_.has_head()) {
+        const bsa::Layers<float>& last =
+            layers_.decoders.empty() ? *layers_.encoders.back() : *layers_.decoders.front();
+        head_in_ = image.linear(nodes_[0], nodes_[0], last.head1, "pred_head.0");
+        head_out_ = image.linear(nodes_[0], outputs(), last.head2, "pred_head.2");
+    }
     steps_.clear();
     ways_.clear();
     for (size_t t = 0; t < layers_.steps.size(); ++t) steps_.push_back(step(image, t));

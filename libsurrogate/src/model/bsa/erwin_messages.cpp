@@ -30,18 +30,29 @@ Messages<T>::Messages(const Config& config, const Layers<T>& layers, const kerne
     }
 }
 
-void require_edges(const PointDomain& domain) {
-    if (domain.edges() || domain.n_global() == 0) return;
-    throw Error(Status::invalid_argument,
-                "Erwin's U-net needs edges, but the domain has none" +
-                    std::string(domain.revision() > 0 ? " since its points moved" : "") +
-                    "; set them with surrogate_domain_set_edges");
+const Edges* edges_of(const Config& config, const PointDomain& domain, const kernels::Queue& queue,
+                      const TreePoints& points, const RowRoute& route, Edges& nearest) {
+    Communicator& comm = domain.context().comm();
+    if (config.n_step == 0) return nullptr;
+    if (!domain.edges() && config.n_neighbor > 0) {
+        nearest = nearest_edges(comm, queue, points, config.n_axis, route, config.n_neighbor);
+        return &nearest;
+    }
+    comm.agree([&] {
+        if (domain.edges() || domain.n_global() == 0) return;
+        throw Error(Status::invalid_argument,
+                    "Erwin's U-net needs edges, but the domain has none" +
+                        std::string(domain.revision() > 0 ? " since its points moved" : "") +
+                        "; set them with surrogate_domain_set_edges, or give the card "
+                        "network.neighbors");
+    });
+    return domain.edges();
 }
 
 template <class T>
 void Messages<T>::connect(const TreePoints& points, const RowRoute& route) {
     Communicator& comm = domain_.context().comm();
-    find_edges(points, route);
+    edges_ = edges_of(config_, domain_, queue_, points, route, nearest_);
     std::vector<NeighborExchange::Want> wants;
     comm.agree([&] {
         wants = find_sources();
@@ -65,21 +76,6 @@ void Messages<T>::connect(const TreePoints& points, const RowRoute& route) {
     exchange_ = NeighborExchange();
     exchange_.connect(comm, std::move(wants), item_bytes);
     exchange_positions();
-}
-
-/// Uses the edges of the domain, or else finds the nearest points. Collective.
-template <class T>
-void Messages<T>::find_edges(const TreePoints& points, const RowRoute& route) {
-    Communicator& comm = domain_.context().comm();
-    edges_ = nullptr;
-    if (config_.n_step == 0) return;
-    if (!domain_.edges() && config_.n_neighbor > 0) {
-        nearest_ = nearest_edges(comm, queue_, points, config_.n_axis, route, config_.n_neighbor);
-        edges_ = &nearest_;
-        return;
-    }
-    comm.agree([&] { require_edges(domain_); });
-    edges_ = domain_.edges();
 }
 
 /// Sets the rows of h at which edges begin, and returns the segments to receive: sources on other

@@ -14,8 +14,13 @@
 
 namespace surrogate::impl::bsa::erwin {
 
-/// Throws invalid_argument if the domain has points and no edges. Local.
-void require_edges(const PointDomain& domain);
+/// Returns the edges along which messages are sent: those of the domain, or else, in `nearest`,
+/// from the nearest points. Returns null without message steps. Collective. Throws, on all ranks:
+/// invalid_argument if the domain has points and no edges and the card no number of neighbors,
+/// no_memory.
+///   route  from the solver's points to the order of the tree
+const Edges* edges_of(const Config& config, const PointDomain& domain, const kernels::Queue& queue,
+                      const TreePoints& points, const RowRoute& route, Edges& nearest);
 
 /// Computes the embedding of Erwin: h = embed(features), then steps of message passing along the
 /// edges of the domain, or from the nearest points, on the ranks of the solver's points. Features
@@ -31,8 +36,7 @@ public:
     Messages(const Config& config, const Layers<T>& layers, const kernels::Queue& queue,
              const PointDomain& domain, PointPorts<T>& features);
 
-    /// Sets the current points and edges. Collective. Throws, on all ranks: invalid_argument if the
-    /// domain has no edges and the card no number of neighbors, no_memory.
+    /// Sets the current points and edges. Collective. Throws the errors of edges_of().
     ///   route  from the solver's points to the order of the tree
     void connect(const TreePoints& points, const RowRoute& route);
 
@@ -62,7 +66,6 @@ private:
     struct Scratch {
         kernels::Buffer<T> in, out, features, positions;
     };
-    void find_edges(const TreePoints& points, const RowRoute& route);
     std::vector<NeighborExchange::Want> find_sources();
     void exchange_positions();
     void exchange_rows();

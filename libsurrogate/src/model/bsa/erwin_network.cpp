@@ -41,10 +41,6 @@ public:
     std::unique_ptr<DeviceProgram> device_program(const PlanRequest& request) const override {
         const PointDomain& points = same_points(request, "Erwin's U-net");
         require_one_rank_on_device("Erwin's U-net", points.context().comm().size());
-        if (config_.has_head() || config_.n_neighbor > 0)
-            throw Error(Status::not_supported,
-                        "Erwin with c_out or neighbors is not supported on a device; use backend "
-                        "simd");
         require_device_sizes(config_);
         return make_device_program(
             config_,
