@@ -71,12 +71,13 @@ std::vector<float> make_inputs(int64_t n) {
     return x;
 }
 
-FlareRun::FlareRun(const Context& context, const std::string& path, int64_t n)
+FlareRun::FlareRun(const Context& context, const std::string& path, int64_t n,
+                   const Options& options)
     : x_(make_inputs(n / context.size())),
       y_(x_.size() / 3),
       model_(context, path),
       domain_(context, matrix(x_.data(), std::ssize(y_), 0)),
-      plan_(model_, domain_) {}
+      plan_(model_, domain_, options) {}
 
 void FlareRun::run() {
     const int64_t n = std::ssize(y_);

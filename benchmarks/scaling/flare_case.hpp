@@ -38,8 +38,9 @@ std::vector<float> make_inputs(int64_t n);
 /// A model on n points, n a multiple of the ranks of `context`, each rank an equal part.
 class FlareRun {
 public:
-    FlareRun(const Context& context, const std::string& path, int64_t n);
+    FlareRun(const Context& context, const std::string& path, int64_t n, const Options& options);
     void run();
+    const std::vector<float>& y() const { return y_; }
     const Plan& plan() const { return plan_; }
 
 private:

@@ -18,8 +18,8 @@ constexpr const char* cases[] = {"flare",   "neighborhood", "global", "bsa", "gr
                                  "sequoia", "hept"};
 
 /// Writes the model file of a case and calls use.operator()<Run>(arguments...): Run(context,
-/// arguments...) is a plan on the ranks of a context with its fields, Run::run() evaluates it. The
-/// file is removed on return.
+/// arguments..., options) is a plan on the ranks of a context with its fields, Run::run() evaluates
+/// it. The file is removed on return.
 template <class Use>
 void with_case(const std::string& name, const Use& use) {
     if (name == "flare") {
@@ -27,15 +27,15 @@ void with_case(const std::string& name, const Use& use) {
         use.template operator()<FlareRun>(flare.path(), int64_t{40000});
     } else if (name == "neighborhood" || name == "global") {
         const ModelCase sphere("sphere", paper_transformer(name));
-        use.template operator()<SphereRun>(sphere.path(), Options{});
+        use.template operator()<SphereRun>(sphere.path());
     } else if (name == "hept") {
         const ModelCase hits("hept", hept_network(4));
-        use.template operator()<HitRun>(hits.path(), int64_t{60000}, Options{});
+        use.template operator()<HitRun>(hits.path(), int64_t{60000});
     } else {
         const bool is_sequoia = name == "sequoia";
         const ModelCase cloud(is_sequoia ? "sequoia" : "bsa",
                               is_sequoia ? sequoia_network(2) : bsa_network(name, 2));
-        use.template operator()<CloudRun>(cloud.path(), int64_t{65536}, Options{});
+        use.template operator()<CloudRun>(cloud.path(), int64_t{65536});
     }
 }
 

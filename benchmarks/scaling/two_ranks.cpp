@@ -21,9 +21,9 @@ using namespace surrogate;
 /// Rank 0 has the whole problem, both ranks have their parts.
 template <class Part, class... Arguments>
 void measure_part(int rounds, const Context& both, const Context& alone, const Arguments&... with) {
-    Part split(both, with...);
+    Part split(both, with..., Options{});
     std::unique_ptr<Part> whole;
-    if (both.rank() == 0) whole = std::make_unique<Part>(alone, with...);
+    if (both.rank() == 0) whole = std::make_unique<Part>(alone, with..., Options{});
     bench::measure_two_ranks(
         rounds, [&] { whole->run(); }, [&] { split.run(); });
 }

@@ -61,6 +61,15 @@ struct NarrowProducts {
         multiply(second, left, b.y);
     }
 
+    /// The same for two pieces each: twice the inputs for the same instructions.
+    __device__ static void scores(float (&first)[4], float (&second)[4], const Piece (&a)[2],
+                                  Piece b, Piece next) {
+        const uint32_t left[4] = {a[0].x, a[0].y, a[1].x, a[1].y};
+        const uint32_t top[2] = {b.x, next.x}, bottom[2] = {b.y, next.y};
+        multiply(first, left, top);
+        multiply(second, left, bottom);
+    }
+
     /// 16 rows x 16 columns, left and right half, as the left side of weigh().
     struct Left {
         uint32_t a[4];
@@ -190,6 +199,11 @@ struct WideProducts {
         const Split<4> left = left_side(a);
         multiply(first, left, right_side(b.x, b.y));
         multiply(second, left, right_side(b.z, b.w));
+    }
+    __device__ static void scores(float (&first)[4], float (&second)[4], const Piece (&a)[2],
+                                  Piece b, Piece next) {
+        scores(first, second, a[0], b);
+        scores(first, second, a[1], next);
     }
 
     struct Left {

@@ -73,6 +73,7 @@ __global__ void maxima_kernel(const LatentArgs args) {
 /// for all columns.
 __device__ void store_sums(const LatentArgs& args, int64_t row, float maximum) {
     constexpr unsigned all = ~0U;
+    constexpr int n_load = 4;  // at once: 32 is a multiple of n_load * n_slot
     const int lane = static_cast<int>(threadIdx.x) % 32;
     const int n_column = static_cast<int>(args.shape.sizes.n_dim) + 1;
     float* to = static_cast<float*>(args.sums) + row * n_column;
@@ -87,11 +88,17 @@ __device__ void store_sums(const LatentArgs& args, int64_t row, float maximum) {
             if (own < args.n_partial)
                 weight = exp2(static_cast<double>(row_of(args, own, row)[0]) -
                               static_cast<double>(maximum));
-            for (int i = 0; i < 32 && first + i < args.n_partial; i += n_slot) {
-                const double w = __shfl_sync(all, weight, i + slot);
-                const int64_t p = first + i + slot;
-                if (p < args.n_partial && j < n_column)
-                    sum += static_cast<double>(row_of(args, p, row)[1 + j]) * w;
+            for (int i = 0; i < 32 && first + i < args.n_partial; i += n_load * n_slot) {
+                float from[n_load];
+#pragma unroll
+                for (int k = 0; k < n_load; ++k) {
+                    const int64_t p = first + i + k * n_slot + slot;
+                    from[k] = p < args.n_partial && j < n_column ? row_of(args, p, row)[1 + j] : 0;
+                }
+#pragma unroll
+                for (int k = 0; k < n_load; ++k)
+                    sum += static_cast<double>(from[k]) *
+                           __shfl_sync(all, weight, i + k * n_slot + slot);
             }
         }
         for (int distance = columns; distance < 32; distance *= 2)

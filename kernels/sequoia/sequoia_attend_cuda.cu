@@ -15,8 +15,10 @@ namespace {
 constexpr int n_warp = 4;  // per block
 constexpr int most_groups = static_cast<int>(largest_head / 8);
 
-/// Operations of a warp on one head of rows of operands.
-template <Operand operand>
+/// Operations of a warp on one head of rows of operands. `full`: the head's groups if they are
+/// known when this is compiled, so that no branch keeps loads from running ahead of products; 0
+/// otherwise.
+template <Operand operand, int full>
 struct Head {
     using P = Products<operand>;
     using Piece = typename P::Piece;
@@ -33,10 +35,12 @@ struct Head {
           lane(static_cast<int>(threadIdx.x) % 32),
           g(lane / 4),
           t(lane % 4),
-          n_group(nodes_.head_groups),
+          n_group(full > 0 ? full : nodes_.head_groups),
           query(static_cast<int64_t>(head) * n_group),
           key(query + static_cast<int64_t>(nodes_.n_head) * n_group),
           value(key + static_cast<int64_t>(nodes_.n_head) * n_group) {}
+
+    __device__ int groups() const { return full > 0 ? full : n_group; }
 
     /// Offsets of a lane's halves of two rows in group 0; -1: the row does not exist.
     struct Rows {
@@ -54,8 +58,9 @@ struct Head {
         return {place(row_at(g)), place(row_at(g + 8))};
     }
     __device__ Half half(int64_t place, int64_t group) const {
-        if (place < 0) return Half{};
-        return static_cast<const Half*>(nodes.qkv)[place + group * 64];
+        // A row that does not exist reads another one: no branch, so that loads run ahead.
+        const Half from = static_cast<const Half*>(nodes.qkv)[max(place, int64_t{0}) + group * 64];
+        return place < 0 ? Half{} : from;
     }
     __device__ Piece piece(const Rows& rows, int64_t group) const {
         const Half a = half(rows.first, group), b = half(rows.second, group);
@@ -73,7 +78,7 @@ struct Head {
                           float (&s)[2][4]) const {
 #pragma unroll
         for (int i = 0; i < 4; ++i) s[0][i] = s[1][i] = 0;
-        for (int c = 0; c < n_group; ++c)
+        for (int c = 0; c < groups(); ++c)
             P::scores(s[0], s[1], piece(queries, query + c), piece(keys, key + c));
 #pragma unroll
         for (int j = 0; j < 2; ++j) {
@@ -126,7 +131,7 @@ struct Head {
             const auto left = P::left(s[0], s[1]);
 #pragma unroll
             for (int c = 0; c < most_groups; ++c)
-                if (c < n_group) P::weigh(y[c], left, P::transpose(piece(rows, value + c)));
+                if (c < groups()) P::weigh(y[c], left, P::transpose(piece(rows, value + c)));
         }
     }
 
@@ -151,9 +156,9 @@ unsigned blocks_of(int64_t n_tile, int64_t n_head) {
     return static_cast<unsigned>((n_tile * n_head + n_warp - 1) / n_warp);
 }
 
-template <Operand operand>
+template <Operand operand, int full>
 __global__ void __launch_bounds__(32 * n_warp) attend_kernel(const AttendArgs args) {
-    using Pass = Head<operand>;
+    using Pass = Head<operand, full>;
     constexpr float infinity = Pass::infinity;
     int64_t tile;
     int head;
@@ -208,7 +213,7 @@ __global__ void __launch_bounds__(32 * n_warp) attend_kernel(const AttendArgs ar
                    ((level.first_tile + tile) * args.nodes.n_group + pass.value) * 32 + pass.lane;
 #pragma unroll
     for (int c = 0; c < most_groups; ++c) {
-        if (c >= pass.n_group) continue;
+        if (c >= pass.groups()) continue;
         if (args.children) {
             const float4 sum = reinterpret_cast<const float4*>(args.children)[first_child + c * 32];
             y[c][0] += sum.x;
@@ -224,9 +229,9 @@ __global__ void __launch_bounds__(32 * n_warp) attend_kernel(const AttendArgs ar
 
 /// Processes a tile of parents, which are the queries: at most half a tile, with two children or
 /// more each.
-template <Operand operand>
-__global__ void __launch_bounds__(32 * n_warp) children_kernel(const ChildrenArgs args) {
-    using Pass = Head<operand>;
+template <Operand operand, int full>
+__global__ void __launch_bounds__(32 * n_warp, 4) children_kernel(const ChildrenArgs args) {
+    using Pass = Head<operand, full>;
     constexpr float infinity = Pass::infinity;
     int64_t tile;
     int head;
@@ -260,35 +265,52 @@ __global__ void __launch_bounds__(32 * n_warp) children_kernel(const ChildrenArg
     const int64_t channels = static_cast<int64_t>(args.nodes.n_head) * pass.n_group * 8;
 #pragma unroll
     for (int c = 0; c < most_groups; ++c) {
-        if (c >= pass.n_group) continue;
+        if (c >= pass.groups()) continue;
         const int64_t channel = (pass.query + c) * 8 + 2 * pass.t;
         const int64_t at = fragment_index(row - args.first_tile * tile_rows, channel, channels);
         *reinterpret_cast<float2*>(args.to + at) = make_float2(y[c][0], y[c][1]);
     }
 }
 
+/// Heads of 128 channels, the model's own width, have an instance of their own for narrow operands;
+/// wide ones have no registers for loads that run ahead.
+template <class Body>
+void with_head(Operand operand_, int head_groups, const Body& body) {
+    with_operand(operand_, [&]<Operand operand>() {
+        constexpr int full = is_wide(operand) ? 0 : most_groups;
+        if (head_groups == most_groups) {
+            body.template operator()<operand, full>();
+        } else {
+            body.template operator()<operand, 0>();
+        }
+    });
+}
+
 }  // namespace
 
 void load_attention(Operand operand_) {
-    with_operand(operand_, [&]<Operand operand>() {
-        check(allow_shared(attend_kernel<operand>, 0), "sequoia attend");
-        check(allow_shared(children_kernel<operand>, 0), "sequoia children");
-    });
+    const auto load = [&]<Operand operand, int full>() {
+        check(allow_shared(attend_kernel<operand, full>, 0), "sequoia attend");
+        check(allow_shared(children_kernel<operand, full>, 0), "sequoia children");
+    };
+    with_head(operand_, most_groups, load);
+    with_head(operand_, 1, load);
 }
 
 void attend(const DeviceProperties&, const AttendArgs& args, Stream stream) {
     if (args.level.n_tile == 0) return;
-    with_operand(args.nodes.operand, [&]<Operand operand>() {
-        SURROGATE_LAUNCH(attend_kernel<operand>, blocks_of(args.level.n_tile, args.nodes.n_head),
-                         32 * n_warp, 0, stream, args);
+    with_head(args.nodes.operand, args.nodes.head_groups, [&]<Operand operand, int full>() {
+        SURROGATE_LAUNCH((attend_kernel<operand, full>),
+                         blocks_of(args.level.n_tile, args.nodes.n_head), 32 * n_warp, 0, stream,
+                         args);
     });
     check_launch("sequoia attend");
 }
 
 void children(const DeviceProperties&, const ChildrenArgs& args, Stream stream) {
     if (args.children.n_tile == 0) return;
-    with_operand(args.nodes.operand, [&]<Operand operand>() {
-        SURROGATE_LAUNCH(children_kernel<operand>,
+    with_head(args.nodes.operand, args.nodes.head_groups, [&]<Operand operand, int full>() {
+        SURROGATE_LAUNCH((children_kernel<operand, full>),
                          blocks_of(args.children.n_tile, args.nodes.n_head), 32 * n_warp, 0, stream,
                          args);
     });

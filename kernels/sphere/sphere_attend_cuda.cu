@@ -1,20 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// Attention on a grid of rings. A block processes one head of a tile of 16 queries; its warps
-// process the tiles of keys in turn and join their sums at the end. Nothing is gathered: the
-// neighbors of a tile are runs of whole tiles, whose ends are masked.
+// Attention to neighborhoods on a grid of rings, and to all points in heads of more than 128
+// channels. A block processes one head of a tile of 16 queries; its warps process the tiles of keys
+// in turn and join their sums at the end. Nothing is gathered: the neighbors of a tile are runs of
+// whole tiles, whose ends are masked.
 #include <algorithm>
-#include <limits>
 
-#include "kernels/attention/softmax_cuda.cuh"
-#include "kernels/device/products.cuh"
 #include "kernels/linear/linear_cuda.hpp"
 #include "kernels/sphere/sphere_launch.cuh"
+#include "kernels/sphere/sphere_softmax.cuh"
 
 namespace surrogate::kernels::sphere::cuda {
 namespace {
 
 constexpr int n_warp = 4;  // per block
-constexpr float infinity = std::numeric_limits<float>::infinity();
 
 /// 16 keys of a ring, and the interval that queries attend to: columns u + first .. u + first +
 /// count - 1.
@@ -96,8 +94,7 @@ struct Part {
     int64_t key, value;  // first groups
     int values;          // groups in the part
     int lon;             // column of the first query
-    float maximum[2] = {-infinity, -infinity}, sum[2] = {};
-    float y[n_value][4] = {};
+    RunningSoftmax<operand, n_value> own;
 
     __device__ Part(const AttendArgs& args_, const Piece* queries_, int lon_, int head, int part)
         : args(args_),
@@ -164,39 +161,12 @@ struct Part {
         }
         weigh_scores(one, s[0], s[1]);
         weigh_scores(other, s[2], s[3]);
-        float base[2];
-        raise(s, base);
-        exponentiate<operand>(base[0], base[1], s, sum[0], sum[1]);
+        own.weigh(s);
         take_values(one, s[0], s[1]);
         take_values(other, s[2], s[3]);
     }
 
 private:
-    /// Raises the maxima; sums relative to the old ones are rescaled. base: the score with
-    /// probability 1.
-    __device__ void raise(const float (&s)[n_piece][4], float (&base)[2]) {
-        float shrink[2];
-#pragma unroll
-        for (int r = 0; r < 2; ++r) {
-            float highest = maximum[r];
-#pragma unroll
-            for (int j = 0; j < n_piece; ++j)
-                highest = fmaxf(highest, fmaxf(s[j][2 * r], s[j][2 * r + 1]));
-            highest = max_of_quad(highest);
-            // Before the first key there is nothing to rescale.
-            shrink[r] = maximum[r] == highest ? 1.0F : fast_exp2(maximum[r] - highest);
-            maximum[r] = highest;
-            base[r] = (highest == -infinity ? 0.0F : highest) - peak_of_points(operand);
-            sum[r] *= shrink[r];
-        }
-        if (!__any_sync(~0U, shrink[0] != 1.0F || shrink[1] != 1.0F)) return;
-#pragma unroll
-        for (int c = 0; c < n_value; ++c) {
-#pragma unroll
-            for (int i = 0; i < 4; ++i) y[c][i] *= shrink[i / 2];
-        }
-    }
-
     __device__ void take_values(const KeyTile& keys, const float (&first)[4],
                                 const float (&second)[4]) {
         const auto left = P::left(first, second);
@@ -210,23 +180,16 @@ private:
             for (int c = 0; c < n_ahead; ++c) v[c] = from[min(first_group + c, values - 1) * 32];
 #pragma unroll
             for (int c = 0; c < n_ahead; ++c)
-                P::weigh(y[first_group + c], left, P::transpose(v[c]));
+                P::weigh(own.y[first_group + c], left, P::transpose(v[c]));
         }
     }
-};
-
-/// Results of the warps of a block, in shared memory.
-template <int n_value>
-struct Joined {
-    float4 y[n_warp][n_value][32];
-    float maximum[n_warp][16], sum[n_warp][16];
 };
 
 template <Operand operand, int n_value>
 __global__ void __launch_bounds__(32 * n_warp) attend_kernel(const AttendArgs args) {
     SURROGATE_SHARED(shared);
     using Warp = Part<operand, n_value>;
-    auto& joined = *reinterpret_cast<Joined<n_value>*>(shared);
+    auto& joined = *reinterpret_cast<Joined<n_warp, n_value>*>(shared);
     const int n_part = (args.head_groups + n_value - 1) / n_value;
     const int head = static_cast<int>(blockIdx.y) / n_part;
     const int part = static_cast<int>(blockIdx.y) % n_part;
@@ -244,7 +207,7 @@ __global__ void __launch_bounds__(32 * n_warp) attend_kernel(const AttendArgs ar
         queries[i] = from[i];
     __syncthreads();
 
-    Warp own(args, queries, lon, head, part);
+    Warp warp_part(args, queries, lon, head, part);
     KeyWalk walk(args, ring, lon, warp);
     KeyTile one, other;
     while (walk.next(one)) {
@@ -252,52 +215,19 @@ __global__ void __launch_bounds__(32 * n_warp) attend_kernel(const AttendArgs ar
             other = one;
             other.count = 0;
         }
-        own.add(one, other);
+        warp_part.add(one, other);
     }
     __syncthreads();  // queries are no longer read
-#pragma unroll
-    for (int r = 0; r < 2; ++r) {
-        const float whole = whole_sum<operand>(own.sum[r]);
-        if (own.t != 0) continue;
-        joined.maximum[warp][own.g + 8 * r] = own.maximum[r];
-        joined.sum[warp][own.g + 8 * r] = whole;
-    }
-#pragma unroll
-    for (int c = 0; c < n_value; ++c)
-        joined.y[warp][c][own.lane] =
-            make_float4(own.y[c][0], own.y[c][1], own.y[c][2], own.y[c][3]);
+    joined.put(warp, warp_part.own);
     __syncthreads();
 
-    float share[n_warp][2];
-#pragma unroll
-    for (int r = 0; r < 2; ++r) {
-        const int row = own.g + 8 * r;
-        float highest = -infinity, sum = 0;
-#pragma unroll
-        for (int w = 0; w < n_warp; ++w) highest = fmaxf(highest, joined.maximum[w][row]);
-#pragma unroll
-        for (int w = 0; w < n_warp; ++w) {
-            const float maximum = joined.maximum[w][row];
-            share[w][r] = maximum == -infinity ? 0.0F : fast_exp2(maximum - highest);
-            sum += joined.sum[w][row] * share[w][r];
-        }
-        const float scale = sum == 0 ? 0.0F : fast_reciprocal(sum);
-#pragma unroll
-        for (int w = 0; w < n_warp; ++w) share[w][r] *= scale;
-    }
+    const auto shares = joined.shares();
     auto* const to = static_cast<typename Warp::Piece*>(args.to);
     const int64_t first = static_cast<int64_t>(head) * args.head_groups + part * n_value;
-    for (int c = warp; c < own.values; c += n_warp) {
-        float y[4] = {};
-#pragma unroll
-        for (int w = 0; w < n_warp; ++w) {
-            const float4 v = joined.y[w][c][own.lane];
-            y[0] += v.x * share[w][0];
-            y[1] += v.y * share[w][0];
-            y[2] += v.z * share[w][1];
-            y[3] += v.w * share[w][1];
-        }
-        to[(tile * args.to_groups + first + c) * 32 + own.lane] = Warp::P::piece(y);
+    for (int c = warp; c < warp_part.values; c += n_warp) {
+        float y[4];
+        joined.average(shares, c, y);
+        to[(tile * args.to_groups + first + c) * 32 + warp_part.lane] = Warp::P::piece(y);
     }
 }
 
@@ -319,14 +249,16 @@ void with_part(Operand operand_, int32_t head_groups, const Body& body) {
 }  // namespace
 
 void load_attention(const DeviceProperties& device, Operand operand_) {
+    load_attention_to_all(device, operand_);
     with_operand(operand_, [&]<Operand operand>() {
         load_kernel(device, attend_kernel<operand, narrow_part>, "sphere attend");
         load_kernel(device, attend_kernel<operand, wide_part>, "sphere attend");
     });
 }
 
-void attend(const DeviceProperties&, const AttendArgs& args, Stream stream) {
+void attend(const DeviceProperties& device, const AttendArgs& args, Stream stream) {
     if (args.grid.n_ring == 0) return;
+    if (!args.strips && args.head_groups <= wide_part) return attend_all(device, args, stream);
     with_part(args.operand, args.head_groups, [&]<Operand operand, int n_value>() {
         const int32_t n_part = (args.head_groups + n_value - 1) / n_value;
         const dim3 grid(static_cast<unsigned>(args.grid.n_tile()),
@@ -334,7 +266,7 @@ void attend(const DeviceProperties&, const AttendArgs& args, Stream stream) {
         const auto query_bytes =
             static_cast<size_t>(args.head_groups) * 32 * sizeof(typename Products<operand>::Piece);
         SURROGATE_LAUNCH((attend_kernel<operand, n_value>), grid, 32 * n_warp,
-                         std::max(sizeof(Joined<n_value>), query_bytes), stream, args);
+                         std::max(sizeof(Joined<n_warp, n_value>), query_bytes), stream, args);
     });
     check_launch("sphere attend");
 }

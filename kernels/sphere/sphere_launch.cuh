@@ -18,10 +18,13 @@ void norm(const DeviceProperties& device, const NormArgs& args, Stream stream);
 void moments(const DeviceProperties& device, const MomentsArgs& args, Stream stream);
 void instance_norm(const DeviceProperties& device, const InstanceNormArgs& args, Stream stream);
 void attend(const DeviceProperties& device, const AttendArgs& args, Stream stream);
+/// attend() to all points, for heads of at most 128 channels.
+void attend_all(const DeviceProperties& device, const AttendArgs& args, Stream stream);
 void planes(const DeviceProperties& device, const PlanesArgs& args, Stream stream);
 void write(const DeviceProperties& device, const WriteArgs& args, Stream stream);
 void load_geometry(const DeviceProperties& device);
 void load_norms(const DeviceProperties& device, Operand operand);
 void load_attention(const DeviceProperties& device, Operand operand);
+void load_attention_to_all(const DeviceProperties& device, Operand operand);
 
 }  // namespace surrogate::kernels::sphere::cuda

@@ -3,8 +3,8 @@
 # Copies what the library needs of other projects into share/gpu/carried/, which git ignores, so that run.sh can build the
 # library on a machine that has none of it and cannot fetch it:
 #     sh share/gpu/carry.sh
-# Headers of nlohmann-json, CLI11, xxHash and Highway; Highway's library; GoogleTest, static. From Debian's packages
-# nlohmann-json3-dev libcli11-dev libxxhash-dev libhwy-dev libgtest-dev.
+# Headers of nlohmann-json, CLI11, xxHash and Highway; Highway's library; GoogleTest, static; Google Benchmark. From Debian's
+# packages nlohmann-json3-dev libcli11-dev libxxhash-dev libhwy-dev libgtest-dev libbenchmark-dev.
 set -eu
 cd "$(dirname "$0")"
 rm -rf carried
@@ -42,6 +42,14 @@ package hwy "$(version libhwy-dev)" hwy::hwy \
     "add_library(hwy::hwy SHARED IMPORTED)
     set_target_properties(hwy::hwy PROPERTIES IMPORTED_LOCATION \${prefix}/lib/libhwy.so.1 $headers
         INTERFACE_COMPILE_DEFINITIONS HWY_SHARED_DEFINE)"
+
+if [ -e "$libraries/libbenchmark.so.1debian" ]; then
+    cp -r /usr/include/benchmark carried/include
+    cp -L "$libraries/libbenchmark.so.1debian" carried/lib
+    package benchmark "$(version libbenchmark-dev)" benchmark::benchmark \
+        "add_library(benchmark::benchmark SHARED IMPORTED)
+    set_target_properties(benchmark::benchmark PROPERTIES IMPORTED_LOCATION \${prefix}/lib/libbenchmark.so.1debian $headers)"
+fi
 
 if [ -e "$libraries/libgtest.a" ]; then
     cp -r /usr/include/gtest carried/include

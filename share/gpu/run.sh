@@ -6,6 +6,7 @@
 #     OUT=/tmp/r SKIP="sanitizer pytorch" sh share/gpu/run.sh  somewhere else, without these parts
 #     PARTS="build check" sh share/gpu/run.sh                  these parts alone
 #     COMMIT=$(git rev-parse HEAD) sh share/gpu/run.sh         says what is tested, where the tree comes without its history
+#     BUILT=1 sh share/gpu/run.sh                              builds nothing: the programs lie in BUILD, brought from elsewhere
 #
 # Parts, each with its own limit of time; results are written as they come, and a part that fails stops no other:
 #   build      benchmarks/device (device code, the reference, a main of its own), for this device alone
@@ -17,6 +18,7 @@
 #   library    the library on one rank: golden files by `surrogate check`, times of runs by `surrogate bench`, tests of
 #              devices. Needs nlohmann-json, CLI11, Highway and xxHash, and GoogleTest for the tests: here, or carried
 #              (share/gpu/carry.sh). Built after `time`
+#   families   whole models of every family, beside PyTorch if python3 has it; HEPT_CODE: the folder `example` of the authors' code
 #   sanitizer  small checks, some of which turn every loop, under compute-sanitizer's racecheck, memcheck and synccheck; then
 #              tests of all families, if `library` has built them, under memcheck and racecheck
 # In all at most BUDGET seconds, 540 if not set; SLOW=5 gives every part five times its limit (a machine of few cores, with
@@ -240,12 +242,28 @@ part_library_build() {
     choose_host_compiler
     gtest=OFF
     [ -e /usr/include/gtest/gtest.h ] || [ -e "$carried/include/gtest/gtest.h" ] && gtest=ON
+    benchmarks=OFF
+    [ -e /usr/include/benchmark/benchmark.h ] || [ -e "$carried/include/benchmark/benchmark.h" ] && benchmarks=ON
     set -- -DSURROGATE_MPI=OFF -DSURROGATE_PETSC=OFF -DSURROGATE_VTK=OFF -DSURROGATE_CUDA=ON -DSURROGATE_EXAMPLES=OFF \
-        -DSURROGATE_TESTS=$gtest "-DSURROGATE_CUDA_ARCHITECTURES=$(architectures)"
+        -DSURROGATE_TESTS=$gtest -DSURROGATE_BENCHMARKS=$benchmarks "-DSURROGATE_CUDA_ARCHITECTURES=$(architectures)"
     [ ! -d "$carried" ] || set -- "$@" "-DCMAKE_PREFIX_PATH=$carried"
     cmake -G "$(generator)" -S "$root" -B "$BUILD/library" "$@" || return 78
     cmake --build "$BUILD/library" -j "$n_core" --target surrogate_program surrogate_cuda || return 1
-    [ $gtest = OFF ] || cmake --build "$BUILD/library" -j "$n_core" --target device_tests
+    [ $gtest = OFF ] || cmake --build "$BUILD/library" -j "$n_core" --target device_tests || return 1
+    [ $benchmarks = OFF ] || cmake --build "$BUILD/library" -j "$n_core" --target device_families
+}
+
+# golden <file> <precision>: the check cases of a file; nothing is recorded of a file without a card or a check case, or of a
+# network that is not built for devices. Several run at once, so what they say comes in one piece.
+golden() {
+    said=$("$BUILD/library/bin/surrogate" check "$1" --backend cuda --precision "$2" 2>&1)
+    status=$?
+    [ $status -ne 3 ] || return 0
+    case $said in *"no model card"* | *"is not built for backend 'cuda'"*) return 0 ;; esac
+    echo "$1 $2: status $status
+$said"
+    echo "{\"part\": \"golden\", \"file\": \"$(basename "$1")\", \"precision\": \"$2\"," \
+        "\"passed\": $([ $status -eq 0 ] && echo true || echo false)}" >>"$records"
 }
 
 part_library() {
@@ -261,15 +279,9 @@ part_library() {
         "$root/share/models/darcy_flow.safetensors" "$root/share/models/shallow_water.safetensors"; do
         # If blocks are chosen, narrow operands change choices: the tests of the family bound what they cost.
         case $file in */bsa/*) precisions=fp32 ;; *) precisions='fp32 tf32 fp16 bf16' ;; esac
-        for precision in $precisions; do
-            "$BUILD/library/bin/surrogate" check "$file" --backend cuda --precision $precision --json "$logs/golden.json"
-            status=$?
-            [ $status -ne 3 ] || continue # no check case in this file, or a network that devices do not take
-            [ $status -eq 0 ] || failed=1
-            echo "{\"part\": \"golden\", \"file\": \"$(basename "$file")\", \"precision\": \"$precision\"," \
-                "\"passed\": $([ $status -eq 0 ] && echo true || echo false)}" >>"$records"
-        done
-    done
+        for precision in $precisions; do echo "$file $precision"; done
+    done | xargs -P 8 -n 2 sh "$0" --golden
+    [ -z "$(grep '"part": "golden".*"passed": false' "$records")" ] || failed=1
     # Times of whole runs: all shipped models, points made up. A model that cannot be timed is recorded, no failure.
     n_point=200000
     [ -z "${TINY:-}" ] || n_point=2000
@@ -286,16 +298,30 @@ part_library() {
         done
     done
     if [ -e "$BUILD/library/tests/CTestTestfile.cmake" ]; then
-        ctest --test-dir "$BUILD/library" -L gpu --output-on-failure || failed=1
+        ctest --test-dir "$BUILD/library" -L gpu -j 4 --output-on-failure || failed=1
     fi
     return $failed
 }
 
-# One part, in a process of its own: sh run.sh --part <name>
-if [ "${1:-}" = --part ]; then
+part_families() {
+    families=$BUILD/library/bin/device_families
+    [ -x "$families" ] || { echo "device_families is not built" && return 78; }
+    command -v python3 >/dev/null || { echo "no python3 here" && return 78; }
+    python3 "$root/share/gpu/compare_families.py" --program "$families" --json "$records" --seconds "${LIMIT:-100}" \
+        ${HEPT_CODE:+--hept-code "$HEPT_CODE"}
+}
+
+# One part, or one golden file, in a process of its own: sh run.sh --part <name>
+case ${1:-} in
+--part)
     "part_$2"
     exit $?
-fi
+    ;;
+--golden)
+    golden "$2" "$3"
+    exit 0
+    ;;
+esac
 
 # clock_record <when>
 clock_record() {
@@ -378,7 +404,9 @@ echo "{\"part\": \"software\", \"nvcc\": \"$(nvcc --version 2>/dev/null | sed -n
     "\"driver\": \"$(gpu_query driver_version)\", \"cmake\": \"$(cmake --version 2>/dev/null | sed -n 's/cmake version //p')\"," \
     "\"nccl\": \"$nccl\", \"commit\": \"$commit\", \"date\": \"$(date +%F)\"}" >>"$records"
 
-step build 240
+if [ -z "${BUILT:-}" ]; then
+    step build 240
+fi
 if [ ! -x "$program" ]; then
     echo "nothing was built: see build.log in $OUT/logs.tar.gz"
     exit 1
@@ -391,7 +419,9 @@ clock_record "after times"
 
 # Builds while the device works for other parts, but not beside the times of small kernels.
 rm -f "$BUILD/library.status"
-if is_wanted library; then
+if [ -n "${BUILT:-}" ]; then
+    echo 0 >"$BUILD/library.status"
+elif is_wanted library || is_wanted families; then
     (
         timeout $((300 * ${SLOW:-1})) nice -n 10 sh "$0" --part library_build >"$logs/library_build.log" 2>&1
         echo $? >"$BUILD/library.status"
@@ -401,6 +431,7 @@ fi
 step profile 60
 step pytorch 130
 step library 300
+step families 120
 step sanitizer 120
 echo "results: $OUT/device.md, device.json, records.jsonl, logs.tar.gz ($(elapsed) s)"
 exit $any_failed
