@@ -14,7 +14,7 @@
 
 namespace surrogate::impl::bsa::erwin {
 
-/// Returns the edges along which messages are sent: those of the domain, or else, in `nearest`,
+/// Returns the edges along which messages are sent: the edges of the domain, or else, in `nearest`,
 /// from the nearest points. Returns null without message steps. Collective. Throws, on all ranks:
 /// invalid_argument if the domain has points and no edges and the card no number of neighbors,
 /// no_memory.
