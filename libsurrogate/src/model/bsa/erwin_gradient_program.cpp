@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <array>
+#include <memory>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "libsurrogate/src/model/bsa/erwin_host_program.hpp"
 #include "libsurrogate/src/model/bsa/erwin_message_gradient.hpp"
