@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whole models of every family on a device, for share/gpu/compare_families.py:
 //   device_families MODEL PRECISION [turns|once]
-// MODEL as in named_case.hpp, PRECISION of backend cuda. The outputs are compared with those of
-// backend simd in fp32 (relative L2 distance, and the median of the differences over the root mean
-// square, because choices of blocks and buckets in near ties differ between precisions). Prints one
-// line of JSON: error, error_median, bytes of the plan on the device, seconds of planning, and ms,
-// least_ms of a run with inputs and outputs in host memory. With `turns` it then prints the ms of
-// one more run for each line that it reads; with `once` it runs twice and prints nothing, for a
-// profiler. Exit status 77: no device here.
+// MODEL as in named_case.hpp, PRECISION of backend cuda. Prints one line of JSON: bytes of the plan
+// on the device, ms of planning, and ms, least_ms of a run with inputs and outputs in host memory;
+// error, relative L2 distance of the outputs from backend simd in fp32, and error_median, the
+// median difference over the root mean square, because precisions differ in choices of blocks and
+// buckets in near ties. With `turns` it then prints the ms of one more run for each line that it
+// reads; with `once` it runs twice and prints nothing, for a profiler. Exit status 77: no device
+// here.
 #include <algorithm>
 #include <chrono>
 #include <cmath>

@@ -53,7 +53,8 @@ nlohmann::json costs(int rounds, const Arguments&... with) {
     const Context context = mpi_context(MPI_COMM_WORLD, {{"threads", "1"}});
     std::unique_ptr<Run> run;
     nlohmann::json line;
-    line["planning_s"] = seconds_of([&] { run = std::make_unique<Run>(context, with..., Options{}); });
+    line["planning_s"] =
+        seconds_of([&] { run = std::make_unique<Run>(context, with..., Options{}); });
     const Plan& plan = run->plan();
     line["vector"] = plan.option("vector");
     line["ranks"] = context.size();

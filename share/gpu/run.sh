@@ -123,15 +123,7 @@ build_by_nvcc() {
     folder=$BUILD/passes
     mkdir -p "$folder"
     images=$(architectures | tr ';' ' ')
-    kernels=$root/kernels
-    for source in "$root"/benchmarks/device/main.cpp "$root"/benchmarks/device/check.cpp "$root"/benchmarks/device/timing.cpp \
-        "$root"/benchmarks/device/passes.cpp "$root"/benchmarks/device/platform_cuda.cpp "$root"/benchmarks/device/limits_cuda.cu \
-        "$kernels"/flare/*_cuda.cu "$kernels"/device/cuda_context.cpp "$kernels"/device/device_cuda.cpp \
-        "$kernels"/device/channels.cpp "$kernels"/device/operand.cpp "$kernels"/mlp/mlp_pack.cpp "$kernels"/flare/flare_device.cpp \
-        "$kernels"/activation/activation_ref.cpp "$kernels"/flare/flare.cpp "$kernels"/flare/flare_ref.cpp \
-        "$kernels"/linear/linear_ref.cpp "$kernels"/norm/norm_ref.cpp "$root"/tests/kernels/flare/device_block.cpp; do
-        echo "$source"
-    done >"$folder/sources"
+    grep -v '^#' "$root/benchmarks/device/sources.txt" | sed "s|^|$root/|" >"$folder/sources"
     # One compiler a core; gencode stands for several words.
     # shellcheck disable=SC2046
     xargs -P "$n_core" -I '{}' sh -c 'source={}; exec nvcc "$@" -c "$source" -o "$0/$(basename "$source").o"' "$folder" \
