@@ -47,7 +47,6 @@ class Loop:
     powers: float  # powers of two, likewise
     floor: dict  # milliseconds by unit: required by the algorithm, without hidden or padded work
     mark: str = "HMMA"
-    hides: bool = True  # the code with masks for each pair is counted
     note: str = ""
 
 
@@ -56,7 +55,6 @@ class LoopWalk(Walk):
 
     def __init__(self, graph, loop, header):
         super().__init__(graph, None, 0)
-        self.hides = loop.hides
         self.trips_by_header = dict(zip(self.preorder(header), loop.trips))
 
     def preorder(self, header):
@@ -74,12 +72,9 @@ class LoopWalk(Walk):
         return self.trips_by_header[header]
 
     def is_tail(self, block):
-        """Detects code that rescales sums after a grown maximum: products with one factor, and no other operation. Without hidden
-        pairs also comparisons of columns."""
+        """Detects code that rescales sums after a grown maximum: products with one factor, and no other operation."""
         counts = self.graph.count(block)
-        asks = self.number(counts, "ISETP") >= 3 and not self.number(counts, "HMMA|MUFU|LDG|LDS")
-        shrinks = self.number(counts, "FMUL") >= 8 and self.number(counts, "FMUL") >= 0.7 * sum(counts.values())
-        return shrinks or (asks and not self.hides)
+        return self.number(counts, "FMUL") >= 8 and self.number(counts, "FMUL") >= 0.7 * sum(counts.values())
 
     def is_remainder(self, header, block, inner):
         return False
@@ -199,18 +194,15 @@ def sphere(title, n_lat, n_lon, channels, n_head, cutoff, operand):
     groups = dim // 8
     n_value = 8 if groups <= 8 else 16
     n_tile = n_lat * -(-n_lon // 16)
-    if cutoff:
-        pairs, tiles = neighborhood(n_lat, n_lon, cutoff)
-    else:
-        pairs, tiles = (n_lat * n_lon) ** 2, n_tile * n_tile
+    pairs, tiles = neighborhood(n_lat, n_lon, cutoff)
     sums, share = row_sums(operand)
     # Four warps of a block share the tiles of keys of 16 queries, two tiles per passage.
     passages = tiles / n_tile / 8
-    return Loop(f"attend, head of {dim}: {title}", rf"sphere_attend.*OperandE{OPERANDS.index(operand)}ELi{n_value}E", (0,),
+    return Loop(f"attend, head of {dim}: {title}", rf"sphere_attend_cuda.*OperandE{OPERANDS.index(operand)}ELi{n_value}E", (0,),
                 [0, 0, groups / (4 if wide(operand) else 8)], passages, 4 * n_tile * n_head, 4, (17 if n_value == 8 else 33) * 1024,
                 2 * (256 * dim * 2 * factor(operand) + sums), share * 2 * 256,
                 floor(pairs * n_head, pairs * n_head * dim * 2, operand=operand),
-                hides=bool(cutoff), note=f"{100 * pairs / (tiles * 256):.0f} % of pairs seen")
+                note=f"{100 * pairs / (tiles * 256):.0f} % of pairs seen")
 
 
 def bsa(title, kind, n, channels, n_head, operand, ball=256, block=8, group=8, n_choice=4, coarse_queries=1):
@@ -258,8 +250,6 @@ def cases(operand):
         linear("Sequoia, 69,905 nodes, back", 69905, 512, 512, operand, True),
         sphere("neighborhood, 128 x 256", 128, 256, 128, 1, cut(128), operand),
         sphere("neighborhood, 721 x 1440", 721, 1440, 128, 1, cut(721), operand),
-        sphere("global, 128 x 256", 128, 256, 128, 1, 0, operand),
-        sphere("global, 128 x 256, two heads", 128, 256, 128, 2, 0, operand),
         bsa("65,536 slots", "ball", 65536, 128, 8, operand),
         bsa("65,536 slots", "coarse", 65536, 128, 8, operand),
         bsa("65,536 slots", "chosen", 65536, 128, 8, operand),

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <map>
 
 #include "coupling/dataset/read_variable.hpp"
@@ -20,14 +21,14 @@ using h5::Handle;
 
 constexpr int64_t version = 1;  // of the supported layout
 
-std::string shown_place(const StoredForm& form, const Box& box, size_t at) {
+std::string shown_place(const std::vector<std::string>& axes, const Box& box, size_t at) {
     std::string text;
     auto rest = static_cast<int64_t>(at);
     std::vector<int64_t> place(box.n.size());
     for (size_t i = box.n.size(); i-- > 0; rest /= box.n[i])
         place[i] = box.first[i] + rest % box.n[i];
     for (size_t i = 0; i < place.size(); ++i)
-        text += (i > 0 ? ", " : "") + form.point_axes[i] + " " + std::to_string(place[i]);
+        text += (i > 0 ? ", " : "") + axes[i] + " " + std::to_string(place[i]);
     return text;
 }
 
@@ -147,6 +148,7 @@ struct ReadFile::Parts {
     std::vector<StoredVariable> variables;
     StoredForm form;
     std::vector<int64_t> offset;
+    std::map<std::pair<int64_t, int64_t>, int64_t> n_cloud;  ///< by sample and time, once counted
     double time_step = 0;
 };
 
@@ -159,7 +161,7 @@ void ReadFile::Parts::read(const StoredVariable& variable, const State& state, c
         first.push_back(static_cast<hsize_t>(axis == "sample" ? state.sample : state.time));
         n.push_back(1);
     }
-    const bool is_rows = form.points == PointForm::rows;
+    const bool is_rows = form.points == PointForm::rows && !is_over_clouds(form, variable);
     const int64_t shift = is_rows ? offset[static_cast<size_t>(state.sample)] : 0;
     for (size_t i = 0; i < box.n.size(); ++i) {
         first.push_back(static_cast<hsize_t>(box.first[i] + shift));
@@ -190,7 +192,10 @@ void ReadFile::Parts::check_finite(const StoredVariable& variable, const State& 
     if (form.is_series) text += ", time " + std::to_string(state.time);
     text += std::isnan(*at) ? " is NaN" : " is infinite";
     if (!box.n.empty())
-        text += " at " + shown_place(form, box, static_cast<size_t>(at - values.begin()));
+        text +=
+            " at " + shown_place(is_over_clouds(form, variable) ? std::vector<std::string>{"cloud"}
+                                                                : form.point_axes,
+                                 box, static_cast<size_t>(at - values.begin()));
     coupling::fail(SURROGATE_NOT_FINITE, text);
 }
 
@@ -243,6 +248,12 @@ std::vector<std::string> ReadFile::sample_integers() const {
 bool ReadFile::is_per_sample(const std::string& name) const {
     const StoredVariable* const found = find(parts_->variables, name);
     return found != nullptr && is_sample_field(parts_->form, *found);
+}
+
+Box ReadFile::box_of(const std::string& name, const State& state) const {
+    const StoredVariable* const found = find(parts_->variables, name);
+    if (found == nullptr || !is_over_clouds(parts_->form, *found)) return {};
+    return {{0}, {n_cloud(state)}};
 }
 
 const std::string& ReadFile::unit(const std::string& field) const {
@@ -307,12 +318,62 @@ void ReadFile::read_weight(const State& state, const Box& box, std::span<double>
         parts_->read(*find(parts_->variables, "weight"), state, box, values);
         const auto at = std::find_if(values.begin(), values.end(), [](double w) { return w < 0; });
         if (at == values.end()) return;
+        coupling::fail(SURROGATE_BAD_FILE,
+                       "'weight' of sample " + std::to_string(state.sample) + " is " +
+                           std::to_string(*at) + " at " +
+                           shown_place(parts_->form.point_axes, box,
+                                       static_cast<size_t>(at - values.begin())) +
+                           ", expected 0 or more");
+    });
+}
+
+void ReadFile::read_clouds(const State& state, const Box& box, std::span<double> values) const {
+    const auto& form = parts_->form;
+    const int64_t n = n_point(state.sample);
+    const bool is_few = form.n_cloud > 0 && form.n_cloud < n;
+    const auto n_allowed = static_cast<double>(is_few ? form.n_cloud : n);
+    parts_->named([&] {
+        parts_->read(*find(parts_->variables, "cloud_index"), state, box, values);
+        const auto at = std::find_if(values.begin(), values.end(),
+                                     [&](double v) { return !(v >= 0 && v < n_allowed); });
+        if (at == values.end()) return;
+        char found[32];
+        std::snprintf(found, sizeof found, "%.0f", *at);
         coupling::fail(
             SURROGATE_BAD_FILE,
-            "'weight' of sample " + std::to_string(state.sample) + " is " + std::to_string(*at) +
-                " at " + shown_place(parts_->form, box, static_cast<size_t>(at - values.begin())) +
-                ", expected 0 or more");
+            "'cloud_index' of sample " + std::to_string(state.sample) + " is " + found + " at " +
+                shown_place(form.point_axes, box, static_cast<size_t>(at - values.begin())) +
+                ", expected 0 to " + std::to_string(static_cast<int64_t>(n_allowed) - 1) +
+                (is_few ? ", the positions of the axis 'cloud'" : ", below the number of points"));
     });
+}
+
+int64_t ReadFile::n_cloud(const State& state) const {
+    constexpr int64_t part = int64_t{1} << 18;  // points that are read at a time
+    if (!parts_->form.has_clouds) return 1;
+    const bool is_same = !parts_->form.has_sample_clouds;
+    const auto [found, is_new] =
+        parts_->n_cloud.try_emplace({is_same ? 0 : state.sample, is_same ? 0 : state.time}, 1);
+    if (!is_new) return found->second;
+    Box box{{}, extents(state.sample)};
+    box.first.resize(box.n.size());
+    const int64_t n_row = box.n[0];
+    box.n[0] = 1;
+    const int64_t n_at_once = std::max<int64_t>(1, part / std::max<int64_t>(1, box.count()));
+    try {
+        for (int64_t row = 0; row < n_row; row += n_at_once) {
+            box.first[0] = row;
+            box.n[0] = std::min(n_at_once, n_row - row);
+            std::vector<double> clouds(static_cast<size_t>(box.count()));
+            read_clouds(state, box, clouds);
+            for (const double cloud : clouds)
+                found->second = std::max(found->second, static_cast<int64_t>(cloud) + 1);
+        }
+    } catch (...) {
+        parts_->n_cloud.erase(found);
+        throw;
+    }
+    return found->second;
 }
 
 void ReadFile::read_coordinate(int32_t axis, const State& state, const Box& box,

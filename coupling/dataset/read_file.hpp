@@ -48,11 +48,18 @@ public:
     /// Returns the names of integers over samples and points, which may be labels of classes.
     std::vector<std::string> integer_fields() const;
 
-    /// Returns the names of real numbers, or integers, with one number per sample or state.
+    /// Returns the names of real numbers, or integers, with one number per sample or state, or one
+    /// for each of its clouds.
     std::vector<std::string> sample_fields() const;
     std::vector<std::string> sample_integers() const;
-    /// Returns true for such a name; read() and read_integers() take an empty box for it.
+    /// Returns true for such a name; read() and read_integers() take box_of() for it.
     bool is_per_sample(const std::string& name) const;
+    /// Returns the box of the numbers of such a name: empty, or the clouds of the state.
+    Box box_of(const std::string& name, const State& state) const;
+
+    /// Returns the number of clouds of a state: 1 + the largest number; 1 for data without clouds.
+    /// Throws BAD_FILE as read_clouds.
+    int64_t n_cloud(const State& state) const;
 
     /// Returns the unit of a field, also of a sample, in the file. Throws BAD_FILE with near misses
     /// for a name that is not a field.
@@ -87,6 +94,11 @@ public:
     /// Reads the weights of points in losses; requires form().has_weight. Throws BAD_FILE with
     /// sample and point for a negative weight.
     void read_weight(const State& state, const Box& box, std::span<double> values) const;
+
+    /// Reads the clouds of points; requires form().has_clouds. Throws BAD_FILE with sample and
+    /// point for a cloud that is negative, not below the number of points, or without numbers per
+    /// cloud.
+    void read_clouds(const State& state, const Box& box, std::span<double> values) const;
 
     /// Reads one coordinate of scattered points, or of the points of a structured grid.
     void read_coordinate(int32_t axis, const State& state, const Box& box,

@@ -55,6 +55,13 @@ Names points_of(const StoredVariable& variable) {
             variable.axes.end()};
 }
 
+/// Returns true for the axes of numbers per cloud, in a file with clouds.
+bool has_axes_of_clouds(const Variables& variables, const StoredVariable& variable) {
+    const StoredVariable* const clouds = find(variables, "cloud_index");
+    return clouds != nullptr && points_of(*clouds) != Names{"cloud"} && !variable.axes.empty() &&
+           variable.axes[0] == "sample" && points_of(variable) == Names{"cloud"};
+}
+
 // ---- variables that exist and are not fields ----
 
 /// Returns the line of h5py that attaches a variable to its axes.
@@ -158,8 +165,10 @@ std::string why_no_field_at_all(const Variables& variables, bool is_ragged) {
 const StoredVariable& first_field(const Variables& variables, bool is_ragged) {
     for (const auto kind : {StoredVariable::Kind::real, StoredVariable::Kind::integer}) {
         for (const StoredVariable& variable : variables) {
-            if (variable.kind != kind || is_coordinate(variable) || variable.name == "weight")
-                continue;
+            const bool is_other = variable.kind != kind || is_coordinate(variable) ||
+                                  variable.name == "weight" || variable.name == "cloud_index" ||
+                                  has_axes_of_clouds(variables, variable);
+            if (is_other) continue;
             const bool is_axis = variable.axes == Names{variable.name};
             if (is_axis || variable.axes.empty() || points_of(variable).empty()) continue;
             if (is_ragged ? variable.name != "offset" : variable.axes[0] == "sample")
@@ -255,6 +264,7 @@ std::optional<int64_t> known_extent(const StoredForm& form, const std::string& a
         return form.extents[static_cast<size_t>(at - form.point_axes.begin())];
     if (axis == "time" && form.is_series) return form.n_time;
     if (axis == "sample" && form.points != PointForm::rows) return form.n_sample;
+    if (axis == "cloud" && form.n_cloud > 0) return form.n_cloud;
     return std::nullopt;
 }
 
@@ -293,14 +303,27 @@ void check_axes(const StoredForm& form, const StoredVariable& variable) {
         return;
     }
     const Names points = points_of(variable);
-    const bool is_over_samples =
-        !is_coordinate(variable) && !points.empty() && variable.axes[0] == "sample";
+    const bool is_over_samples = !is_coordinate(variable) && !points.empty() &&
+                                 variable.axes[0] == "sample" && !is_over_clouds(form, variable);
     if (!is_weight && !is_placed && !is_over_samples) return;
     if (points == form.point_axes && has_axes_of_fields(form, variable)) return;
     Names expected = form.point_axes;
     if (is_over_samples && form.points != PointForm::rows)
         expected.insert(expected.begin(), "sample");
     refuse_axes(variable, expected);
+}
+
+/// Checks the clouds of points.
+void check_clouds(const StoredForm& form, const StoredVariable& clouds) {
+    if (clouds.kind != StoredVariable::Kind::integer)
+        refuse(
+            "'cloud_index' holds no integers of up to 8 bytes, expected the cloud of each point");
+    if (form.points == PointForm::sphere)
+        refuse(
+            "'cloud_index' is in a data set on the sphere, expected scattered points or a "
+            "structured grid; remove it");
+    if (points_of(clouds) != form.point_axes || !has_axes_of_fields(form, clouds))
+        refuse_axes(clouds, form.point_axes);
 }
 
 /// Checks that each axis of fields occurs once, and that fields have points.
@@ -317,16 +340,6 @@ void check_form(const StoredForm& form) {
                h5::shape_text(form.extents) + ", expected at least one number");
 }
 
-}  // namespace
-
-const StoredVariable* find(const Variables& variables, const std::string& name) {
-    for (const StoredVariable& variable : variables)
-        if (variable.name == name) return &variable;
-    return nullptr;
-}
-
-namespace {
-
 /// Returns true for variables over samples and points, without regard to their type.
 bool is_over_points(const StoredForm& form, const StoredVariable& variable) {
     if (form.points == PointForm::rows) return variable.axes == form.point_axes;
@@ -336,14 +349,25 @@ bool is_over_points(const StoredForm& form, const StoredVariable& variable) {
 
 }  // namespace
 
+const StoredVariable* find(const Variables& variables, const std::string& name) {
+    for (const StoredVariable& variable : variables)
+        if (variable.name == name) return &variable;
+    return nullptr;
+}
+
 bool is_field(const StoredForm& form, const StoredVariable& variable) {
     if (!is_real(variable) || is_coordinate(variable) || variable.name == "weight") return false;
     return is_over_points(form, variable);
 }
 
 bool is_integer_field(const StoredForm& form, const StoredVariable& variable) {
-    return variable.kind == StoredVariable::Kind::integer &&
+    return variable.kind == StoredVariable::Kind::integer && variable.name != "cloud_index" &&
            variable.axes != Names{variable.name} && is_over_points(form, variable);
+}
+
+bool is_over_clouds(const StoredForm& form, const StoredVariable& variable) {
+    return form.n_cloud > 0 && !variable.axes.empty() && variable.axes[0] == "sample" &&
+           points_of(variable) == Names{"cloud"};
 }
 
 bool is_sample_field(const StoredForm& form, const StoredVariable& variable) {
@@ -351,8 +375,8 @@ bool is_sample_field(const StoredForm& form, const StoredVariable& variable) {
                           variable.name == "sample" || variable.name == "weight";
     if (is_other || variable.axes.empty() || variable.axes[0] != "sample") return false;
     if (variable.shape[0] != form.n_sample) return false;
-    return variable.axes.size() == 1 ||
-           (form.is_series && variable.axes == Names{"sample", "time"});
+    if (!points_of(variable).empty() && !is_over_clouds(form, variable)) return false;
+    return form.is_series || n_leading(variable.axes) == 1;
 }
 
 std::string why_no_field(const StoredForm& form, const StoredVariable& variable) {
@@ -360,6 +384,7 @@ std::string why_no_field(const StoredForm& form, const StoredVariable& variable)
     const std::string name = "'" + variable.name + "'";
     if (is_coordinate(variable)) return name + " is a coordinate (attribute 'axis')";
     if (variable.name == "weight") return name + " is the weight of the points in losses";
+    if (variable.name == "cloud_index") return name + " is the cloud of each point";
     if (variable.axes == Names{variable.name}) return name + " is an axis";
     if (!is_real(variable))
         return name + " does not hold float32 or float64; h5py: f['" + variable.name +
@@ -389,9 +414,9 @@ bool is_read(const StoredForm& form, const StoredVariable& variable) {
     const bool is_list = variable.axes == Names{variable.name};
     const bool is_axis = is_list && known_extent(form, variable.name) && variable.name != "sample";
     const bool is_offset = form.points == PointForm::rows && variable.name == "offset";
-    return is_axis || is_offset || variable.name == "weight" || is_coordinate(variable) ||
-           is_field(form, variable) || is_integer_field(form, variable) ||
-           is_sample_field(form, variable);
+    return is_axis || is_offset || variable.name == "weight" || variable.name == "cloud_index" ||
+           is_coordinate(variable) || is_field(form, variable) ||
+           is_integer_field(form, variable) || is_sample_field(form, variable);
 }
 
 StoredForm form_of(const Variables& variables, const std::string& grid) {
@@ -409,6 +434,13 @@ StoredForm form_of(const Variables& variables, const std::string& grid) {
         check_offset(variables, &form);
     else
         form.n_sample = extent_of(field, "sample");
+    const StoredVariable* const clouds = find(variables, "cloud_index");
+    form.has_clouds = clouds != nullptr;
+    form.has_sample_clouds =
+        clouds != nullptr && (form.points == PointForm::rows || n_leading(clouds->axes) > 0);
+    for (const StoredVariable& variable : variables)
+        if (form.n_cloud == 0 && has_axes_of_clouds(variables, variable))
+            form.n_cloud = extent_of(variable, "cloud");
     // Fields without times are allowed in addition to fields of a series.
     for (const StoredVariable& variable : variables) {
         if (form.points == PointForm::rows || !is_field(form, variable)) continue;
@@ -418,6 +450,7 @@ StoredForm form_of(const Variables& variables, const std::string& grid) {
     }
     check_form(form);
     if (form.is_series) check_time(variables);
+    if (clouds != nullptr) check_clouds(form, *clouds);
     if (form.points == PointForm::sphere)
         check_sphere(form, variables);
     else

@@ -45,6 +45,9 @@ struct StoredForm {
     std::vector<StoredCoordinate> coordinates;
     bool has_weight = false;
     bool has_sample_weight = false;  ///< weights differ between samples or states
+    bool has_clouds = false;         ///< points belong to clouds: variable `cloud_index`
+    bool has_sample_clouds = false;  ///< clouds differ between samples or states
+    int64_t n_cloud = 0;  ///< extent of the axis `cloud` of numbers per cloud; 0 without one
 };
 
 /// Derives the form from the variables of a file. The text of Error(BAD_FILE) names a variable
@@ -64,8 +67,12 @@ bool is_field(const StoredForm& form, const StoredVariable& variable);
 bool is_integer_field(const StoredForm& form, const StoredVariable& variable);
 
 /// Returns true for variables with one number per sample, or per state of a series: real numbers or
-/// integers over `sample`, or `sample` and `time`.
+/// integers over `sample`, or `sample` and `time`; also if each of their clouds has one.
 bool is_sample_field(const StoredForm& form, const StoredVariable& variable);
+
+/// Returns true for variables over samples (or their states) and the axis `cloud`, without regard
+/// to their type.
+bool is_over_clouds(const StoredForm& form, const StoredVariable& variable);
 
 /// Returns the reason why a variable of the file is not a field, with the line of h5py that repairs
 /// it if possible; "" for a field.

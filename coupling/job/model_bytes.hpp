@@ -39,7 +39,7 @@ public:
     /// rounded, as in the library). Throws Failure for other types, and for a missing tensor.
     std::vector<double> values(const std::string& name) const;
 
-    /// Adds a tensor. `type` is "F32" or "F64"; numbers are in C order.
+    /// Adds a tensor. `type` is "F32", "F64" or "I64"; numbers are in C order.
     void add(const std::string& name, const std::string& type, const std::vector<int64_t>& shape,
              const void* data, size_t n_byte);
 

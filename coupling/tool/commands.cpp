@@ -225,12 +225,18 @@ void add_evaluate(CLI::App& app, Arguments& arguments) {
                      "(default: 1, and 5 of more than 5 classes)")
         ->type_name("N")
         ->allow_extra_args(false);
-    verb->add_option(
-            "--particles", evaluate.particles,
-            "Of an embedding: the integer variable with the particle of each hit, -100 for "
-            "none; scores of the 19 nearest hits")
-        ->type_name("VARIABLE")
-        ->excludes(labels);
+    auto* particles =
+        verb->add_option(
+                "--particles", evaluate.particles,
+                "Of an embedding: the integer variable with the particle of each hit, -100 for "
+                "none; scores of the 19 nearest hits")
+            ->type_name("VARIABLE")
+            ->excludes(labels);
+    verb->add_option("--min-pt", evaluate.min_pt,
+                     "Score only hits whose transverse momentum, the variable 'pt' of the data "
+                     "(--map pt=VARIABLE), is above this number")
+        ->type_name("N")
+        ->needs(particles);
     verb->add_option("--lead", evaluate.lead,
                      "Seconds between input and target of a series (default: its time step)")
         ->type_name("N");

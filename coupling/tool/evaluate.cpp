@@ -18,6 +18,7 @@
 #include "coupling/tool/evaluate_figures.hpp"
 #include "coupling/tool/evaluate_particles.hpp"
 #include "coupling/tool/evaluate_report.hpp"
+#include "coupling/training/clouds.hpp"
 #include "coupling/training/dataset_trial.hpp"
 #include "coupling/training/evaluation.hpp"
 #include "coupling/training/weights.hpp"
@@ -259,7 +260,12 @@ void evaluate(const Job& job, const EvaluateArguments& arguments) {
             fail(
                 "--particles is for embeddings, and the outputs of the model are classes; use "
                 "--labels");
+        if (!arguments.particles.empty() && data->has_clouds())
+            fail(
+                "--particles scores whole samples, and the data have clouds of points "
+                "('cloud_index'); write each cloud as a sample");
     });
+    check_clouds(job, *data, channels, data->training());
     check_weights(job, *data, channels, data->training());
     if (!arguments.labels.empty())
         return evaluate_classes(job, context, model, arguments, *data, channels, options);

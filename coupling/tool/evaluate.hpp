@@ -19,6 +19,7 @@ struct EvaluateArguments {
     std::string labels;          ///< --labels: variable with the classes; the model is a classifier
     std::vector<int64_t> top_k;  ///< --top-k: with --labels, may be repeated
     std::string particles;       ///< --particles: variable with ids; the model is an embedding
+    std::string min_pt;          ///< --min-pt: with --particles, a number of the variable 'pt'
     std::string lead;            ///< --lead: seconds between input and target of a series
     std::string csv;             ///< --csv: errors of every sample and output, or confusion matrix
     std::string json;            ///< --json: all numbers

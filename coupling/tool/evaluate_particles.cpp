@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "coupling/tool/evaluate_particles.hpp"
 
+#include <charconv>
+#include <cmath>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "coupling/job/output.hpp"
 #include "coupling/job/output_files.hpp"
@@ -32,9 +35,22 @@ json json_of(const EmbeddingScore& score) {
             {"recall", score.recall}};
 }
 
+/// Returns the number of --min-pt; none without the option. Throws Failure.
+std::optional<double> min_pt_of(const EvaluateArguments& arguments) {
+    const std::string& text = arguments.min_pt;
+    if (text.empty()) return {};
+    double value = 0;
+    const auto end = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (end.ec != std::errc() || end.ptr != text.data() + text.size() || !(value >= 0) ||
+        std::isinf(value))
+        fail("--min-pt is '" + one_line(text, 60) + "', expected a number of at least 0");
+    return value;
+}
+
 std::string report_of(const EvaluateArguments& arguments, const TrainData& data,
                       const EmbeddingEvaluation& evaluation) {
     json own = json_of(evaluation.mean());
+    if (!arguments.min_pt.empty()) own["min_pt"] = *min_pt_of(arguments);
     own["samples"] = json::array();
     for (size_t i = 0; i < evaluation.samples().size(); ++i) {
         json sample = sample_json(data, data.training()[i]);
@@ -49,7 +65,13 @@ std::string report_of(const EvaluateArguments& arguments, const TrainData& data,
 void evaluate_particles(const Job& job, const Context& context, const Model& model,
                         const EvaluateArguments& arguments, const TrainData& data,
                         const ModelChannels& channels, const Options& options) {
-    EmbeddingEvaluation evaluation(job, context, model, data, channels, options);
+    std::optional<MomentumCut> cut;
+    job.agree([&] {
+        if (const auto least = min_pt_of(arguments)) cut = {data.channel("pt", false), *least};
+        if (cut && cut->pt.is_per_sample)
+            fail("'pt' has one number per sample, expected one per point");
+    });
+    EmbeddingEvaluation evaluation(job, context, model, data, channels, options, cut);
     evaluation.run();
     job.agree([&] {
         if (!job.is_root()) return;
@@ -61,7 +83,8 @@ void evaluate_particles(const Job& job, const Context& context, const Model& mod
     const EmbeddingScore mean = evaluation.mean();
     Lines lines;
     lines.add("samples", grouped(std::ssize(evaluation.samples())));
-    lines.add("scored hits", grouped(mean.n_hit));
+    lines.add(cut ? "scored hits of pt above " + number(cut->least) : "scored hits",
+              grouped(mean.n_hit));
     lines.add("accuracy@k", number(mean.accuracy));
     lines.add("precision", number(mean.precision));
     lines.add("recall", number(mean.recall));

@@ -16,6 +16,7 @@
 #include "coupling/job/read_text.hpp"
 #include "coupling/job/text.hpp"
 #include "coupling/job/weighted_model.hpp"
+#include "coupling/training/clouds.hpp"
 #include "coupling/training/dataset_trial.hpp"
 #include "coupling/training/fingerprint.hpp"
 #include "coupling/training/hash.hpp"
@@ -136,6 +137,7 @@ void check_draw(const TrainConfig& config, const TrainData& data) {
     if (loss_of(config) == "gradient_l2")
         fail(text + "but loss 'gradient_l2' needs the whole structured grid");
     if (config.rollout > 1) fail(text + "expected 'rollout' = 1 with it");
+    if (data.has_clouds()) fail(text + "but clouds of points ('cloud_index') need all of theirs");
 }
 
 /// Rejects weights of points for a loss that cannot use them.
@@ -331,7 +333,7 @@ void dry_run(TrainParts& parts, int64_t n_batch) {
         const auto begin = clock::now();
         int64_t n = 0;
         do {
-            parts.engine.load(&one, {}, n_own);
+            parts.engine.load({Draw{&one, {}, n_own}});
             report = parts.engine.trainer().step();
             ++n;
         } while (report.samples == 0);
@@ -409,6 +411,8 @@ Exit train(Job& job, const TrainArguments& arguments) {
         fingerprint = fingerprint_of(config, provenance);
         folder.compare(fingerprint);
     }
+    check_clouds(job, *sources.data, sources.channels, sources.data->training());
+    check_clouds(job, *sources.data, sources.channels, sources.data->validation());
     say("reading the training set for its means and ranges");
     const auto& inputs = sources.channels.inputs;
     const auto& outputs = sources.channels.outputs;

@@ -249,7 +249,7 @@ void check_ports(const Model& model, const ModelChannels& channels, const TrainD
         if (location == SURROGATE_ON_CLOUDS && !channel.is_per_sample)
             fail(
                 "the network has one row per cloud, expected one number per sample, over "
-                "'sample'; " +
+                "'sample', or per cloud, over 'sample' and 'cloud'; " +
                 name + " has one per point");
         if (location != SURROGATE_ON_CLOUDS && channel.is_per_sample)
             fail("the network has one row per point; " + name + " has one number per sample\n" +

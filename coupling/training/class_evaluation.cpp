@@ -25,7 +25,8 @@ ClassSample ClassEvaluation::evaluate(const Pair& pair) {
     runs_.evaluate(pair, [&] {
         labels = read_labels(data_.file(pair.file), channels_.labels->stored, pair.target, {},
                              runs_.domain().range());
-        require_classes(data_, channels_, pair, labels, runs_.domain().range().first);
+        require_classes(data_, channels_, pair, labels,
+                        channels_.is_pooled() ? 0 : runs_.domain().range().first);
     });
     // One row per sample is the same on all ranks, and is taken from the first.
     const bool is_empty = channels_.is_pooled() && !job_.is_root();

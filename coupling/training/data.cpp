@@ -194,10 +194,15 @@ void TrainData::require_weights() const {
     }
 }
 
+bool TrainData::has_clouds() const {
+    return std::any_of(files_.begin(), files_.end(),
+                       [](const auto& file) { return file->form().has_clouds; });
+}
+
 bool TrainData::has_fixed_points() const {
     return std::none_of(files_.begin(), files_.end(), [](const auto& file) {
         return file->form().points == PointForm::rows ||
-               file->form().points == PointForm::moving_cloud;
+               file->form().points == PointForm::moving_cloud || file->form().has_sample_clouds;
     });
 }
 

@@ -26,7 +26,8 @@ struct Channel {
     std::string unit;         ///< unit in the first file
     int32_t axis = -1;        ///< axis of a coordinate; -1 for fields
     bool is_integer = false;  ///< such as tokens
-    /// One number per sample or state, not per point. Of inputs, the card has the role cloud.
+    /// One number per sample or state, or per cloud of it, not per point. Of inputs, the card has
+    /// the role cloud.
     bool is_per_sample = false;
     bool is_coordinate() const { return axis >= 0; }
 };
@@ -60,9 +61,12 @@ public:
     /// Checks that all files have weights, for a network that uses them. Throws Failure.
     void require_weights() const;
 
-    /// Returns true if the points are the same in every sample of each file.
+    /// Returns true if the points of a file have clouds.
+    bool has_clouds() const;
+
+    /// Returns true if points and clouds are the same in every sample of each file.
     bool has_fixed_points() const;
-    /// Returns true if the points are the same in every sample of all files.
+    /// Returns true if points and clouds are the same in every sample of all files.
     bool has_one_place() const;
 
 private:

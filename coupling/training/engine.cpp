@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "coupling/training/engine.hpp"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
+#include <string>
 
 #include "coupling/job/model_bytes.hpp"
 #include "coupling/job/weighted_model.hpp"
@@ -28,15 +30,51 @@ bool is_value(const std::vector<Setting>& settings, const std::string& key,
 }
 
 /// Returns settings of the trainer. Schedules get the length of the whole training.
-TrainerOptions settings_of(const TrainConfig& config, int64_t n_step) {
+TrainerOptions settings_of(const TrainConfig& config, int64_t n_step, bool are_clouds_samples) {
     TrainerOptions training;
     for (const Setting& setting : config.training) training.set(setting.key, setting.value);
     training.set("seed", std::to_string(config.seed));
     training.set("accumulate", std::to_string(config.batch / config.n_group));
+    if (are_clouds_samples) training.set("sample", "cloud");
     if (is_value(config.training, "schedule", "one_cycle") ||
         is_value(config.training, "schedule", "cosine"))
         training.set("steps", std::to_string(n_step));
     return training;
+}
+
+/// Returns the number of threads of a rank; 1 if the library divides the cores of a node among
+/// ranks.
+int64_t n_thread_of(const Job& job, const TrainConfig& config) {
+    for (const Setting& setting : config.options)
+        if (setting.key == "threads" && setting.value != "auto") return std::stoll(setting.value);
+    return job.size() == 1 ? kernels::openmp_threads() : 1;
+}
+
+/// Returns the number of samples that a group passes to the trainer at once; see n_at_once(). One,
+/// unless a rank has several threads and small samples without anything that belongs to whole
+/// domains.
+int64_t samples_at_once(const Job& job, const TrainConfig& config, const TrainData& data,
+                        const nlohmann::json& card, const RankGroup& group) {
+    constexpr int64_t small = 512;                     // points that leave threads idle
+    constexpr int64_t most_points = int64_t{1} << 14;  // of samples together, which bounds memory
+    const auto has = [&](const char* key, const char* value) {
+        return is_value(config.training, key, value);
+    };
+    const bool is_whole = has("loss", "gradient_l2") || has("loss", "infonce");
+    const bool has_noise =
+        std::any_of(config.training.begin(), config.training.end(),
+                    [](const Setting& one) { return one.key == "noise" && one.value != "0"; });
+    const bool is_on_device = is_value(config.options, "backend", "cuda");
+    const bool is_alone = group.size > 1 || n_thread_of(job, config) == 1 || is_on_device ||
+                          is_whole || has_noise || config.rollout > 1 || data.has_clouds() ||
+                          data.form().points == PointForm::sphere || card.at("family") == "hept";
+    int64_t n_point = 1;
+    for (const Pair& pair : data.training())
+        n_point = std::max(n_point, data.file(pair.file).n_point(pair.input.sample));
+    const int64_t n_mine = config.batch / config.n_group;
+    int64_t n = is_alone || n_point > small ? 1 : std::min(n_mine, most_points / n_point);
+    while (n_mine % n != 0) --n;
+    return n;
 }
 
 }  // namespace
@@ -60,20 +98,24 @@ TrainEngine::TrainEngine(const Job& job, const Context& data_parallel, const Tra
       channels_(channels),
       group_(group_of(job, config.n_group)),
       context_(job.make_group_context(group_.index)),
-      domain_(data, group_.rank, group_.size, uses_point_weights(card)),
+      n_at_once_(samples_at_once(job, config, data, card, group_)),
+      domain_(data, group_.rank, group_.size, uses_point_weights(card), n_at_once_ > 1),
       inputs_(channels.inputs),
       rolls_out_(config.rollout > 1),
       moves_points_(config.data.n_drawn > 0 || config.data.augmentation.is_on() ||
                     !domain_.is_fixed() ||
-                    (uses_point_weights(card) && config.data.symmetries != Symmetry::none)),
+                    ((uses_point_weights(card) || data.has_clouds()) &&
+                     config.data.symmetries != Symmetry::none)),
       input_vectors_(vectors_of(channels.inputs)),
       target_vectors_(vectors_of(channels.fields())) {
     make_model(config, card);
+    if (model_->input_domain().keeps_clouds == 0) n_at_once_ = 1;  // such as sequences of words
     const Pair& first = data.training().front();
     job_.agree([&] { domain_.read(first); });
     job_.agree([&] { domain_.create(context_, first); });
     plan_.emplace(*model_, domain_.domain(), plan_options(config));
     make_trainer(data_parallel, config, statistics, n_step);
+    moves_points_ = moves_points_ || n_at_once_ > 1;
 }
 
 /// Broadcasts the weights from the first rank of each group, with the new card.
@@ -96,11 +138,20 @@ void TrainEngine::make_model(const TrainConfig& config, const nlohmann::json& ca
 
 void TrainEngine::make_trainer(const Context& data_parallel, const TrainConfig& config,
                                const DataStatistics& statistics, int64_t n_step) {
-    const TrainerOptions settings = settings_of(config, n_step);
-    if (group_.n == 1)
-        trainer_.emplace(*plan_, settings);
-    else
-        trainer_.emplace(*plan_, data_parallel, settings);
+    const auto create = [&] {
+        const TrainerOptions settings = settings_of(config, n_step, n_at_once_ > 1);
+        if (group_.n == 1)
+            trainer_.emplace(*plan_, settings);
+        else
+            trainer_.emplace(*plan_, data_parallel, settings);
+    };
+    try {
+        create();
+    } catch (const Error& error) {
+        if (n_at_once_ == 1 || error.status() != SURROGATE_NOT_SUPPORTED) throw;
+        n_at_once_ = 1;  // the network has dropout, which belongs to whole domains
+        create();
+    }
     has_lattice_loss_ = is_value(config.training, "loss", "gradient_l2");
     for (const auto& [output, scale] : config.scale) trainer_->set_scale(output, scale);
     if (!config.class_weights.empty())
@@ -113,25 +164,39 @@ void TrainEngine::make_trainer(const Context& data_parallel, const TrainConfig& 
     }
 }
 
-void TrainEngine::read_fields(const Pair& pair, const Change& change, int64_t n_own) {
-    const dataset::ReadFile& file = data_.file(pair.file);
-    const dataset::State begin = earlier(pair, n_own);
-    targets_.resize(channels_.labels ? 0 : channels_.outputs.size());
-    inputs_.read(file, begin, change, domain_);
-    if (channels_.labels)
-        labels_ = targets_of(
-            read_labels(file, channels_.labels->stored, pair.target, change, domain_.range()));
-    for (size_t i = 0; i < targets_.size(); ++i)
-        targets_[i] = targets_of(
-            read_range(file, channels_.outputs[i].stored, pair.target, change, domain_.range()));
-    if (!change.transform) return;
-    transform_vectors(*change.transform, input_vectors_, &inputs_.real());
-    transform_vectors(*change.transform, target_vectors_, &targets_);
+void TrainEngine::read_fields(const std::vector<Draw>& draws) {
+    const auto append = [](auto& all, const auto& more) {
+        all.insert(all.end(), more.begin(), more.end());
+    };
+    targets_.assign(channels_.labels ? 0 : channels_.outputs.size(), {});
+    labels_.clear();
+    SampleInputs inputs(channels_.inputs);
+    std::vector<std::vector<double>> targets(targets_.size());
+    for (size_t s = 0; s < draws.size(); ++s) {
+        const Pair& pair = *draws[s].pair;
+        const Change& change = draws[s].change;
+        const dataset::ReadFile& file = data_.file(pair.file);
+        const PointRange& range = domain_.range(s);
+        inputs.read(file, earlier(pair, draws[s].n_own), change, domain_, s);
+        if (channels_.labels)
+            append(labels_,
+                   targets_of(
+                       read_labels(file, channels_.labels->stored, pair.target, change, range), s));
+        for (size_t i = 0; i < targets.size(); ++i)
+            targets[i] = targets_of(
+                read_range(file, channels_.outputs[i].stored, pair.target, change, range), s);
+        if (change.transform) {
+            transform_vectors(*change.transform, input_vectors_, &inputs.real());
+            transform_vectors(*change.transform, target_vectors_, &targets);
+        }
+        for (size_t i = 0; i < targets.size(); ++i) append(targets_[i], targets[i]);
+        s == 0 ? inputs_.take(inputs) : inputs_.append(inputs);
+    }
 }
 
-/// Reads the weights of the sample's points; 1 in a file without weights. Local.
-void TrainEngine::read_weights(const Pair& pair, const Change& change) {
-    if (!data_.has_weights() || !domain_.read_weights(pair, change)) return;
+/// Reads the weights of the samples' points; 1 in a file without weights. Local.
+void TrainEngine::read_weights(const std::vector<Draw>& draws) {
+    if (!data_.has_weights() || !domain_.read_weights(draws)) return;
     weights_ = domain_.weights();
     if (weights_.empty()) weights_.assign(static_cast<size_t>(domain_.n()), 1.0);
     has_new_weights_ = true;
@@ -152,30 +217,30 @@ void TrainEngine::bind(const Pair& pair) {
     is_new_place_ = false;
 }
 
-void TrainEngine::load(const Pair* pair, const Change& change, int64_t n_own) {
-    const bool is_moving = pair != nullptr && domain_.is_other(*pair, change);
+void TrainEngine::load(const std::vector<Draw>& draws) {
+    const bool is_moving = !draws.empty() && domain_.is_other(draws);
     job_.agree([&] {
-        if (pair == nullptr) return;
-        if (is_moving) domain_.read(*pair, change);
-        read_fields(*pair, change, n_own);
-        read_weights(*pair, change);
-        if (!moves_points_) bind(*pair);
+        if (draws.empty()) return;
+        if (is_moving) domain_.read(draws);
+        read_fields(draws);
+        read_weights(draws);
+        if (!moves_points_) bind(*draws[0].pair);
     });
-    if (moves_points_) settle(pair, change, is_moving);
-    if (rolls_out_) roll_out(pair, change, n_own);
+    if (moves_points_) settle(draws, is_moving);
+    if (rolls_out_) roll_out(draws);
 }
 
-/// Updates domain and plan to the points of a pair, then binds arrays.
-void TrainEngine::settle(const Pair* pair, const Change& change, bool is_moving) {
+/// Updates domain and plan to the points of samples, then binds arrays.
+void TrainEngine::settle(const std::vector<Draw>& draws, bool is_moving) {
     // Errors in these functions are the same on all ranks of a group, so no rank blocks.
     job_.agree([&] {
         if (!is_moving) return;
-        domain_.transform(context_, change);
+        domain_.transform(context_, draws);
         domain_.update();
         is_new_place_ = true;
     });
     job_.agree([&] {
-        if (pair != nullptr) bind(*pair);
+        if (!draws.empty()) bind(*draws[0].pair);
     });
 }
 

@@ -45,28 +45,32 @@ public:
     const Plan& plan() const { return *plan_; }
     const Model& model() const { return *model_; }
 
-    /// Reads a pair and binds it. With null this group has no pair, and its arrays stay unchanged.
-    /// With n_own > 0 the input is a prediction of the model, `n_own` leads after the true state.
-    void load(const Pair* pair, const Change& change, int64_t n_own = 0);
+    /// Returns the number of samples of a batch that load() takes at once, a divisor of the samples
+    /// of a group. Several are clouds of one domain, so that all threads compute small samples.
+    int64_t n_at_once() const { return n_at_once_; }
+
+    /// Reads samples and binds them: n_at_once() or fewer; none: this group has no sample, and its
+    /// arrays stay unchanged.
+    void load(const std::vector<Draw>& draws);
 
 private:
     void make_model(const TrainConfig& config, const nlohmann::json& card);
     void make_trainer(const Context& data_parallel, const TrainConfig& config,
                       const DataStatistics& statistics, int64_t n_step);
-    void settle(const Pair* pair, const Change& change, bool is_moving);
-    void read_fields(const Pair& pair, const Change& change, int64_t n_own);
-    void read_weights(const Pair& pair, const Change& change);
+    void settle(const std::vector<Draw>& draws, bool is_moving);
+    void read_fields(const std::vector<Draw>& draws);
+    void read_weights(const std::vector<Draw>& draws);
     void bind_own_outputs();
     std::vector<std::vector<std::vector<double>>> read_given(const Pair& pair, const Change& change,
                                                              int64_t n) const;
-    void roll_out(const Pair* pair, const Change& change, int64_t n);
+    void roll_out(const std::vector<Draw>& draws);
     void bind(const Pair& pair);
     /// Returns the number of targets of each output on this rank.
-    int64_t n_target() const { return channels_.is_pooled() ? 1 : domain_.n(); }
-    /// Returns the values of this rank's points, or the value of the sample.
+    int64_t n_target() const { return channels_.is_pooled() ? domain_.n_clouds() : domain_.n(); }
+    /// Returns the values of this rank's points, or the values of the clouds.
     template <class T>
-    std::vector<T> targets_of(std::vector<T> values) const {
-        return channels_.is_pooled() ? values : domain_.select(std::move(values));
+    std::vector<T> targets_of(std::vector<T> values, size_t sample) const {
+        return channels_.is_pooled() ? values : domain_.select(std::move(values), sample);
     }
 
     const Job& job_;
@@ -74,6 +78,7 @@ private:
     const ModelChannels& channels_;
     RankGroup group_;
     Context context_;  ///< context of the group
+    int64_t n_at_once_;
     SampleDomain domain_;
     bool has_lattice_loss_ = false;
     bool is_new_place_ = true;  ///< the trainer has not seen the current points yet

@@ -41,12 +41,14 @@ std::vector<std::vector<std::vector<double>>> TrainEngine::read_given(const Pair
 
 /// Replaces the bound inputs by the model's prediction n leads later. Errors of the runs are the
 /// same on all ranks of a group, so no rank blocks.
-void TrainEngine::roll_out(const Pair* pair, const Change& change, int64_t n) {
+void TrainEngine::roll_out(const std::vector<Draw>& draws) {
+    const Pair* const pair = draws.empty() ? nullptr : draws[0].pair;
+    const int64_t n = draws.empty() ? 0 : draws[0].n_own;
     std::vector<std::vector<std::vector<double>>> given;
     job_.agree([&] {
         if (pair == nullptr) return;
         bind_own_outputs();
-        given = read_given(*pair, change, n);
+        given = read_given(*pair, draws[0].change, n);
     });
     job_.agree([&] {
         try {

@@ -43,28 +43,24 @@ ModelRuns::ModelRuns(const Job& job, const Context& context, const Model& model,
     for (const Channel& channel : channels_.inputs) outside_.push_back({channel.name});
 }
 
-/// Reads the inputs of a pair at this rank's points. Local.
-void ModelRuns::read(const Pair& pair) {
-    inputs_.read(data_.file(pair.file), pair.input, {}, domain_);
-    for (std::vector<double>& prediction : predictions_)
-        prediction.resize(channels_.is_pooled() ? 1 : static_cast<size_t>(domain_.n()));
-}
-
 /// Binds the arrays of the sample. Local.
 void ModelRuns::bind() {
+    const int64_t n = channels_.is_pooled() ? domain_.n_clouds() : domain_.n();
     inputs_.bind(&*plan_, domain_);
-    for (size_t i = 0; i < predictions_.size(); ++i)
-        plan_->bind_output(channels_.outputs[i].name,
-                           column(predictions_[i].data(), std::ssize(predictions_[i])),
+    for (size_t i = 0; i < predictions_.size(); ++i) {
+        predictions_[i].resize(static_cast<size_t>(n));
+        plan_->bind_output(channels_.outputs[i].name, column(predictions_[i].data(), n),
                            channels_.outputs[i].unit.c_str());
+    }
 }
 
 void ModelRuns::evaluate(const Pair& pair, const std::function<void()>& read_targets) {
-    const bool is_other = domain_.is_other(pair);
+    const std::vector<Draw> draws = {Draw{&pair}};
+    const bool is_other = domain_.is_other(draws);
     job_.agree([&] {
-        if (is_other) domain_.read(pair);
-        read(pair);
-        domain_.read_weights(pair);
+        if (is_other) domain_.read(draws);
+        inputs_.read(data_.file(pair.file), pair.input, {}, domain_);
+        domain_.read_weights(draws);
         read_targets();
     });
     job_.agree([&] {

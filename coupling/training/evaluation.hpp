@@ -79,14 +79,13 @@ public:
         if (channels_.is_pooled()) return job_.is_root() ? 1 : 0;
         return domain_.weights().empty() ? 1 : domain_.weights()[point];
     }
-    /// Returns the predictions of the last run at this rank's points, by output; one number each if
-    /// the model predicts numbers per sample, which count on rank 0.
+    /// Returns the predictions of the last run at this rank's points, by output; one number for
+    /// each cloud if the model predicts numbers per cloud, which count on rank 0.
     const std::vector<std::vector<double>>& predictions() const { return predictions_; }
     /// Returns the points of a pair on rank 0, (n_point, n_axis); empty on the sphere.
     std::vector<double> gather_points(const Pair& pair) const;
 
 private:
-    void read(const Pair& pair);
     void bind();
 
     const Job& job_;

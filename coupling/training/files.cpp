@@ -116,6 +116,7 @@ void TrainRun::write_model(const std::string& path, WeightSet which, const Epoch
     if (!is_final) return;
     const auto& held_out = parts_.data.validation();
     const Pair& pair = held_out.empty() ? parts_.data.training().front() : held_out.front();
+    if (parts_.data.file(pair.file).form().has_clouds) return;  // a check case has none
     add_check_case(parts_.job, parts_.data_parallel, parts_.data, parts_.channels, pair, path);
 }
 

@@ -24,7 +24,7 @@ void check_sample(const TrainData& data, const ModelChannels& channels, const Pa
     bool has_class = false;
     for_each_part(file.n_point(pair.target.sample), [&](const PointRange& range) {
         const auto labels = read_labels(file, channels.labels->stored, pair.target, {}, range);
-        require_classes(data, channels, pair, labels, range.first);
+        require_classes(data, channels, pair, labels, channels.is_pooled() ? 0 : range.first);
         has_class = has_class || std::any_of(labels.begin(), labels.end(), [](int64_t label) {
                         return label != SURROGATE_IGNORED_LABEL;
                     });
@@ -87,11 +87,13 @@ std::vector<double> class_weights(const TrainConfig& config, const ModelChannels
 void require_classes(const TrainData& data, const ModelChannels& channels, const Pair& pair,
                      const std::vector<int64_t>& labels, int64_t first) {
     const auto n_class = static_cast<int64_t>(n_class_of(channels.outputs.size()));
+    const bool is_of_clouds = channels.is_pooled() && data.file(pair.file).form().has_clouds;
     for (size_t i = 0; i < labels.size(); ++i) {
         if (labels[i] == SURROGATE_IGNORED_LABEL || (labels[i] >= 0 && labels[i] < n_class))
             continue;
         fail(label_text(data, channels, pair) + " has the label " + std::to_string(labels[i]) +
-             " at point " + std::to_string(first + static_cast<int64_t>(i)) + ", expected 0 to " +
+             (is_of_clouds ? " at cloud " : " at point ") +
+             std::to_string(first + static_cast<int64_t>(i)) + ", expected 0 to " +
              std::to_string(n_class - 1) + ", or -100 for a point to ignore");
     }
 }

@@ -65,6 +65,7 @@ void TrainRun::learn(const std::vector<int64_t>& order) {
     const TrainConfig& config = parts_.config;
     const RankGroup& group = parts_.engine.group();
     const int64_t n_mine = config.batch / config.n_group;
+    std::vector<Draw> draws;
     for (int64_t i = 0; i < n_mine; ++i) {
         const auto place = static_cast<size_t>(batch_ * config.batch + group.index * n_mine + i);
         const Pair& pair = parts_.data.training()[static_cast<size_t>(order[place])];
@@ -76,7 +77,10 @@ void TrainRun::learn(const std::vector<int64_t>& order) {
                 random_transform(config.data.augmentation, config.seed, epoch_, order[place]);
         const int64_t n_own =
             random_own_leads(config.rollout, pair, config.seed, epoch_, order[place]);
-        parts_.engine.load(&pair, change, n_own);
+        draws.push_back({&pair, change, n_own});
+        if (std::ssize(draws) < parts_.engine.n_at_once()) continue;
+        parts_.engine.load(draws);
+        draws.clear();
         try {
             report_ = parts_.engine.trainer().step();
         } catch (const Error& error) {
@@ -153,7 +157,7 @@ void TrainRun::validate(EpochRow* row) {
     for (size_t first = 0; first < pairs.size(); first += n_group) {
         const size_t mine = first + static_cast<size_t>(group.index);
         const Pair* const pair = mine < pairs.size() ? &pairs[mine] : nullptr;
-        parts_.engine.load(pair, {});
+        parts_.engine.load(pair == nullptr ? std::vector<Draw>() : std::vector<Draw>{Draw{pair}});
         // Errors in these functions are the same on all ranks of a group, so no rank blocks.
         parts_.job.agree([&] {
             if (pair == nullptr) return;

@@ -159,12 +159,14 @@ std::vector<double> read_changed(const std::vector<int64_t>& extents, const Chan
     return cut(values, rows, range);
 }
 
-/// Reads the number of a sample.
+/// Reads the number of a sample, or the numbers of its clouds.
 template <class Read>
-std::vector<double> read_one(const Read& read) {
-    std::vector<double> value(1);
-    read({}, value);
-    return value;
+std::vector<double> read_numbers(const ReadFile& file, const std::string& field, const State& state,
+                                 const Read& read) {
+    const Box box = file.box_of(field, state);
+    auto values = room_for(box);
+    read(box, values);
+    return values;
 }
 
 }  // namespace
@@ -174,7 +176,7 @@ std::vector<double> read_range(const ReadFile& file, const std::string& field, c
     const auto read = [&](const Box& box, std::vector<double>& values) {
         file.read(field, state, box, values);
     };
-    if (file.is_per_sample(field)) return read_one(read);
+    if (file.is_per_sample(field)) return read_numbers(file, field, state, read);
     return read_changed(file.extents(state.sample), change, range, read);
 }
 
@@ -184,8 +186,18 @@ std::vector<int64_t> read_labels(const ReadFile& file, const std::string& field,
         file.read_integers(field, state, box, values);
     };
     const std::vector<double> values =
-        file.is_per_sample(field) ? read_one(read)
+        file.is_per_sample(field) ? read_numbers(file, field, state, read)
                                   : read_changed(file.extents(state.sample), change, range, read);
+    return {values.begin(), values.end()};
+}
+
+std::vector<int64_t> read_clouds(const ReadFile& file, const State& state, const Change& change,
+                                 const PointRange& range) {
+    if (!file.form().has_clouds) return std::vector<int64_t>(static_cast<size_t>(range.n));
+    const auto read = [&](const Box& box, std::vector<double>& values) {
+        file.read_clouds(state, box, values);
+    };
+    const auto values = read_changed(file.extents(state.sample), change, range, read);
     return {values.begin(), values.end()};
 }
 

@@ -60,16 +60,22 @@ void check_symmetries(Symmetry symmetries, const TrainData& data,
                       const std::vector<Channel>& channels);
 
 /// Returns the numbers of a field at a range of points of the changed sample; one number for a
-/// field with one number per sample. Throws as ReadFile::read.
+/// field with one number per sample, and one for each cloud of the state for a number per cloud.
+/// Throws as ReadFile::read.
 std::vector<double> read_range(const dataset::ReadFile& file, const std::string& field,
                                const dataset::State& state, const Change& change,
                                const PointRange& range);
 
 /// Returns the integers of a range of points of the changed sample; one integer for a variable with
-/// one per sample. Throws as ReadFile::read_integers.
+/// one per sample, or one for each cloud. Throws as ReadFile::read_integers.
 std::vector<int64_t> read_labels(const dataset::ReadFile& file, const std::string& field,
                                  const dataset::State& state, const Change& change,
                                  const PointRange& range);
+
+/// Returns the clouds of a range of points of the changed sample; all 0 in a file without clouds.
+/// Throws as ReadFile::read_clouds.
+std::vector<int64_t> read_clouds(const dataset::ReadFile& file, const dataset::State& state,
+                                 const Change& change, const PointRange& range);
 
 /// Returns the coordinates of a range of points, (n, n_axis).
 std::vector<double> read_points(const dataset::ReadFile& file, const dataset::State& state,

@@ -96,14 +96,14 @@ public:
         const dataset::ReadFile& file = data_.file(pair.file);
         const auto weights = read_weights(file, pair.target, {}, part.range);
         check_size(weights, "weight", file, pair.target);
-        const auto put = [&](const std::vector<double>& values, bool is_target) {
-            const bool is_per_point = std::ssize(values) == part.range.n;
-            Record::of(values, is_per_point ? weights : std::vector<double>(), is_target)
-                .put(words);
+        const auto put = [&](const Channel& channel, const std::vector<double>& values,
+                             bool is_target) {
+            const bool is_weighted = !channel.is_per_sample && !values.empty();
+            Record::of(values, is_weighted ? weights : std::vector<double>(), is_target).put(words);
             words += Record::n_word;
         };
         const auto field = [&](const Channel& channel, const dataset::State& state) {
-            // The first part of a sample has the number of the sample.
+            // The first part of a sample has the numbers of sample and clouds.
             if (channel.is_per_sample && part.range.first > 0) return std::vector<double>();
             if (channel.is_integer) return std::vector<double>();  // no statistics
             auto values = channel.is_coordinate()
@@ -112,14 +112,14 @@ public:
             check_size(values, channel.stored, file, state);
             return values;
         };
-        for (const Channel& input : inputs_) put(field(input, pair.input), false);
-        for (const Channel& output : outputs_) put(field(output, pair.target), true);
+        for (const Channel& input : inputs_) put(input, field(input, pair.input), false);
+        for (const Channel& output : outputs_) put(output, field(output, pair.target), true);
         if (n_increment_ == 0) return;
         for (const Channel& output : outputs_) {
             auto change = field(output, pair.target);
             const auto before = field(output, pair.input);
             for (size_t i = 0; i < change.size(); ++i) change[i] -= before[i];
-            put(change, true);
+            put(output, change, true);
         }
     }
 
@@ -177,7 +177,10 @@ DataStatistics sorted(std::vector<Gathered>& channels, size_t n_input, size_t n_
 
 bool is_zero(const dataset::ReadFile& file, const std::string& field, const dataset::State& state) {
     constexpr int64_t first_points = 1024;
-    if (file.is_per_sample(field)) return read_range(file, field, state, {}, {})[0] == 0;
+    if (file.is_per_sample(field)) {
+        const auto numbers = read_range(file, field, state, {}, {});
+        return std::all_of(numbers.begin(), numbers.end(), [](double x) { return x == 0; });
+    }
     const int64_t n_point = file.n_point(state.sample);
     for (int64_t first = 0, n = first_points; first < n_point; first += n, n = part_points) {
         const PointRange range = {first, std::min(n, n_point - first)};

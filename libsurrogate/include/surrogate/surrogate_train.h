@@ -134,6 +134,13 @@ typedef struct surrogate_trainer_options surrogate_trainer_options;
  *                    of the card's network, or the official defaults where it sets none; off
  *                    applies none. Masks depend on the seed, the step, the sample's index in the
  *                    step and the ids of the points. Predictions and validations drop nothing
+ *   sample           domain (default): the points of a domain are one sample. cloud: each cloud of
+ *                    the domain is a sample of its own, a batch of small problems that is computed
+ *                    by all threads. The context of the plan has one rank, and its points are in
+ *                    the order of their clouds, each of which has some. accumulate counts clouds.
+ *                    Steps and losses are the same as with one domain per cloud, in reproducible
+ *                    mode bitwise. Validations return means over clouds. Not with dropout, noise, a
+ *                    reservoir, gradient_l2, l1_w11, infonce and custom. Since 0.2
  *   accumulate       1, 2, ..: samples of a group whose gradients make one step; default 1
  *   bucket           > 0: gradients of a step are reduced over ranks in messages of about this many
  *                    bytes while the backward pass of its last sample continues (step,

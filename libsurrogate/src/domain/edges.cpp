@@ -6,6 +6,8 @@
 #include <string>
 #include <tuple>
 
+#include "libsurrogate/src/ranks/send_rows.hpp"
+
 namespace surrogate::impl {
 
 namespace {
@@ -15,31 +17,6 @@ namespace {
 int keeper_of(int64_t id, int n_rank) {
     const uint64_t mixed = static_cast<uint64_t>(id) * 0x9E3779B97F4A7C15ull;
     return static_cast<int>((mixed >> 32) % static_cast<uint64_t>(n_rank));
-}
-
-/// Collective: every row to its rank. Rows of one rank keep their order.
-template <class Row, class RankOf>
-std::vector<Row> sent(Communicator& comm, const std::vector<Row>& rows, const RankOf& rank_of) {
-    std::vector<int64_t> to_each, from_each;
-    std::vector<Row> sorted, received;
-    comm.agree([&] {
-        to_each.assign(static_cast<size_t>(comm.size()), 0);
-        from_each.assign(to_each.size(), 0);
-        for (const Row& row : rows) ++to_each[static_cast<size_t>(rank_of(row))];
-        std::vector<int64_t> place(to_each.size());
-        std::exclusive_scan(to_each.begin(), to_each.end(), place.begin(), int64_t{0});
-        sorted.resize(rows.size());
-        for (const Row& row : rows)
-            sorted[static_cast<size_t>(place[static_cast<size_t>(rank_of(row))]++)] = row;
-    });
-    comm.all_to_all_counts(to_each, from_each);
-    comm.agree([&] {
-        const int64_t n = std::accumulate(from_each.begin(), from_each.end(), int64_t{0});
-        received.resize(static_cast<size_t>(n));
-        comm.reserve_rows(to_each, from_each, sizeof(Row));
-    });
-    comm.all_to_all(sorted.data(), to_each, received.data(), from_each, sizeof(Row));
-    return received;
 }
 
 /// Owner rank and row of the point with an id.
@@ -58,7 +35,8 @@ public:
             for (size_t i = 0; i < ids.size(); ++i)
                 own[i] = {ids[i], comm.rank(), static_cast<int64_t>(i)};
         });
-        places_ = sent(comm, own, [&](const Place& p) { return keeper_of(p.id, comm.size()); });
+        places_ =
+            send_rows(comm, own, [&](const Place& p) { return keeper_of(p.id, comm.size()); });
         comm.agree([&] {
             std::ranges::sort(places_, {}, &Place::id);
             const auto twin = std::ranges::adjacent_find(places_, {}, &Place::id);
@@ -119,7 +97,7 @@ Edges locate_edges(Communicator& comm, std::span<const int64_t> ids, const EdgeI
         }
     });
     const int n = comm.size();
-    edges = sent(comm, edges, [&](const Edge& e) { return keeper_of(e.target_id, n); });
+    edges = send_rows(comm, edges, [&](const Edge& e) { return keeper_of(e.target_id, n); });
     comm.agree([&] {
         for (Edge& edge : edges) {
             const Place& place = directory.at(edge.target_id, "target");
@@ -127,7 +105,7 @@ Edges locate_edges(Communicator& comm, std::span<const int64_t> ids, const EdgeI
             edge.target_row = place.row;
         }
     });
-    edges = sent(comm, edges, [&](const Edge& e) { return keeper_of(e.source_id, n); });
+    edges = send_rows(comm, edges, [&](const Edge& e) { return keeper_of(e.source_id, n); });
     comm.agree([&] {
         for (Edge& edge : edges) {
             const Place& place = directory.at(edge.source_id, "source");
@@ -135,7 +113,7 @@ Edges locate_edges(Communicator& comm, std::span<const int64_t> ids, const EdgeI
             edge.source_row = place.row;
         }
     });
-    edges = sent(comm, edges, [](const Edge& e) { return static_cast<int>(e.target_rank); });
+    edges = send_rows(comm, edges, [](const Edge& e) { return static_cast<int>(e.target_rank); });
     Edges result;
     comm.agree([&] { result = by_target(edges, ids.size()); });
     return result;

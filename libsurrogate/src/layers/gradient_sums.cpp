@@ -58,6 +58,8 @@ GradientSums::GradientSums(const MasterWeights& master, int n_thread, GradientOr
         words_ = Buffer<int64_t>(2 * buckets_.size());
         tops_ = Buffer<int64_t>(std::ssize(master.entries()) + std::ssize(buckets_.list()));
     }
+    for (size_t thread = 0; thread < arenas_.size(); ++thread)
+        parts_.emplace_back(new GradientSums(*this, thread));
     clear();
 }
 
@@ -78,12 +80,14 @@ void GradientSums::clear() {
 }
 
 std::span<double> GradientSums::open(int thread) {
+    if (whole_) return whole_->open(static_cast<int>(first_thread_) + thread);
     Buffer<double>& arena = arenas_[static_cast<size_t>(thread)];
     return {arena.begin(), arena.end()};
 }
 
 void GradientSums::close(int thread, int64_t begin, int64_t end) {
     if (order_ != GradientOrder::exact) return;
+    if (whole_) return whole_->close(static_cast<int>(first_thread_) + thread, begin, end);
     const auto t = static_cast<size_t>(thread);
     const std::vector<MasterWeights::Entry>& entries = master_.entries();
     const auto first = std::ranges::lower_bound(entries, begin, {}, &MasterWeights::Entry::first);

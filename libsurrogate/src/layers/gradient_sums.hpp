@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -59,8 +60,18 @@ public:
     void close(int thread, int64_t begin, int64_t end);
     void close(int thread) { close(thread, 0, size_); }
 
+    /// The sums for one of several programs of a backward pass: its thread t is thread `first` + t.
+    /// Programs of different threads may add at the same time. The stages of a program do not end
+    /// stages of the pass.
+    GradientSums& of_program(int first) { return *parts_[static_cast<size_t>(first)]; }
+
     /// This rank's gradients are worthless: reduce() then says so on all ranks.
-    void poison() { is_poisoned_ = true; }
+    void poison() {
+        if (whole_)
+            whole_->is_bad_[first_thread_] = 1;
+        else
+            is_poisoned_ = true;
+    }
 
     /// Announces that the next backward pass is the last one before reduce(comm). Completed
     /// gradients may then be reduced immediately, in the same sequence of calls on every rank.
@@ -88,6 +99,15 @@ public:
     int64_t bytes() const;
 
 private:
+    /// Part of `whole`, see of_program().
+    GradientSums(GradientSums& whole, size_t thread)
+        : master_(whole.master_),
+          order_(whole.order_),
+          buckets_(whole.buckets_),
+          size_(whole.size_),
+          whole_(&whole),
+          first_thread_(thread) {}
+
     /// Sums of one thread: a tensor's numbers are upper * 2^(40 top) + lower * 2^(40 (top - 1)).
     struct Pieces {
         kernels::Buffer<int64_t> top;           // (tensor); no_top: nothing yet
@@ -118,10 +138,13 @@ private:
     GradientOrder order_;
     GradientBuckets buckets_;
     int64_t size_;
+    GradientSums* whole_ = nullptr;                     ///< of a part
+    size_t first_thread_ = 0;                           ///< of a part
+    std::vector<std::unique_ptr<GradientSums>> parts_;  // (n_thread)
     bool is_poisoned_ = false;
     std::vector<kernels::Buffer<double>> arenas_;  // (n_thread); the first holds the total at last
     std::vector<Pieces> pieces_;                   // (n_thread), exact
-    std::vector<uint8_t> is_bad_;                  // (n_thread): met a number that is not finite
+    std::vector<uint8_t> is_bad_;                  // (n_thread): not finite, or a program failed
     kernels::Buffer<float> floats_;                // single: packed
     kernels::Buffer<double> doubles_;              // real
     kernels::Buffer<int64_t> words_;               // exact: of each bucket upper pieces, lower ones

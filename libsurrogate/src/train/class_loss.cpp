@@ -27,7 +27,7 @@ double logit_slope(double p) {
 struct Softmax {
     Softmax(const Sample& sample, int64_t point, size_t n_class, bool is_binary,
             bool is_probability)
-        : logits(sample.prediction + point), stride(sample.n_point) {
+        : logits(sample.prediction + point), stride(sample.row_stride()) {
         if (is_binary) {
             two[1] = is_probability ? logit_of(*logits) : *logits;
             logits = two;
@@ -149,7 +149,7 @@ void ClassLoss::gradient(const Sample& sample, double* to) const {
                     sharp * (c == label ? std::expm1(-b) : p) +  // p - 1 of the label
                     spread * (all_weights * p - class_weights_[c]);
                 const double of_output = are_probabilities_ ? logit_slope(p) : 1;
-                to[static_cast<int64_t>(o) * sample.n_point + i] =
+                to[static_cast<int64_t>(o) * sample.row_stride() + i] =
                     factor * derivative * of_output * stds_[o];
             }
         }

@@ -40,7 +40,7 @@ template <class Use>
 void FieldLoss::for_each_term(const Sample& sample, int64_t first, int64_t end,
                               const Use& use) const {
     for (size_t o = 0; o < n_output_; ++o) {
-        const int64_t begin = static_cast<int64_t>(o) * sample.n_point;
+        const int64_t begin = static_cast<int64_t>(o) * sample.row_stride();
         const double* const p = sample.prediction + begin;
         const double* const t = sample.target + begin;
         for (int64_t i = first; i < end; ++i) {
@@ -140,7 +140,8 @@ void FieldLoss::gradient(const Sample& sample, double* to) const {
     const double relative = inverse(std::sqrt(over_outputs(0)), std::sqrt(over_outputs(targets())));
     const auto n_output = static_cast<double>(n_output_);
     const bool is_weighted = !is(LossKind::mse);
-    std::fill_n(to, static_cast<int64_t>(n_output_) * sample.n_point, 0.0);
+    for (size_t o = 0; o < n_output_; ++o)
+        std::fill_n(to + static_cast<int64_t>(o) * sample.row_stride(), sample.n_point, 0.0);
     if (lattice_) {
         const auto factor = [&](size_t s) {
             return recipe_.gradient_weight *
@@ -156,7 +157,7 @@ void FieldLoss::gradient(const Sample& sample, double* to) const {
         if (is(LossKind::weighted_mse))
             factor = 2 / (scales_[o] * scales_[o]) / sums_[weights()] / n_output;
         if (has_rho()) factor = 1 / scales_[o] / sums_[weights()] / n_output;
-        const int64_t first = static_cast<int64_t>(o) * sample.n_point;
+        const int64_t first = static_cast<int64_t>(o) * sample.row_stride();
         queue_.parallel_for(n_chunk(sample), [&](int64_t number, int) {
             const int64_t end = std::min(sample.n_point, (number + 1) * chunk);
             for (int64_t i = number * chunk; i < end; ++i) {

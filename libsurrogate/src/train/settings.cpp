@@ -95,6 +95,7 @@ const std::vector<Key>& keys() {
         whole("plateau_patience", "10", 1),
         not_negative("noise", "0"),
         added(word("dropout", {"card", "off"})),
+        added(word("sample", {"domain", "cloud"})),
         whole("accumulate", "1", 1),
         whole("bucket", "1048576", 1),
         whole("max_nonfinite_steps", "0", 0),
@@ -191,6 +192,7 @@ std::map<std::string, std::string> TrainingSettings::stored() const {
     std::map<std::string, std::string> stored;
     for (const auto& [key, value] : all()) {
         const Key& known = find(key);
+        if (key == "sample") continue;  // changes no result: a resumed training may have another
         if (!known.is_in_0_1 && value == canonical(known, known.value)) continue;
         const std::string_view kept = key == "loss" ? stored_name(renamed_losses, value) : value;
         stored[std::string(stored_name(renamed_keys, key))] = kept;
@@ -256,6 +258,14 @@ void require_schedule(const Recipe& recipe) {
     }
 }
 
+void require_clouds(const Recipe& recipe, const std::string& loss) {
+    const bool is_whole = recipe.loss == LossKind::gradient_l2 || recipe.loss == LossKind::l1_w11 ||
+                          recipe.loss == LossKind::infonce || recipe.loss == LossKind::custom;
+    if (is_whole) contradict("sample=cloud and loss=" + loss + "; set sample=domain");
+    if (recipe.noise > 0) contradict("sample=cloud and noise above 0; set sample=domain");
+    if (recipe.reservoir > 0) contradict("sample=cloud and a reservoir; set sample=domain");
+}
+
 }  // namespace
 
 Recipe TrainingSettings::recipe() const {
@@ -297,12 +307,14 @@ Recipe TrainingSettings::recipe() const {
     recipe.plateau_patience = values.count("plateau_patience");
     recipe.noise = values.number("noise");
     recipe.has_dropout = values.is("dropout", "card");
+    recipe.are_clouds_samples = values.is("sample", "cloud");
     recipe.accumulate = values.count("accumulate");
     recipe.bucket = values.count("bucket");
     recipe.max_nonfinite_steps = values.count("max_nonfinite_steps");
     recipe.reservoir = values.count("reservoir");
     recipe.seed = values.count("seed");
     require_schedule(recipe);
+    if (recipe.are_clouds_samples) require_clouds(recipe, written.at("loss"));
     if (recipe.is_nesterov && (!is_sgd || recipe.beta1 == 0))
         contradict("nesterov=true needs optimizer=sgd and a momentum above 0");
     if (recipe.loss == LossKind::focal && recipe.label_smoothing > 0) {

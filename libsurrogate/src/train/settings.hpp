@@ -57,7 +57,8 @@ struct Recipe {
     double plateau_factor = 0.5;
     int64_t plateau_patience = 10;
     double noise = 0;
-    bool has_dropout = true;  ///< the card's rates are applied
+    bool has_dropout = true;          ///< the card's rates are applied
+    bool are_clouds_samples = false;  ///< sample=cloud
     int64_t accumulate = 1, bucket = 1 << 20, max_nonfinite_steps = 0, reservoir = 0, seed = 0;
 };
 

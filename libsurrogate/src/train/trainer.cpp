@@ -50,6 +50,12 @@ Trainer::Trainer(Plan& plan, std::shared_ptr<Context> shared,
                         "domain is a grid on the sphere");
         }
         if (recipe_.loss == LossKind::l1_w11) (void)sphere();
+        if (recipe_.are_clouds_samples && comm().size() > 1) {
+            throw Error(Status::not_supported,
+                        "the plan's context has " + std::to_string(comm().size()) +
+                            " ranks, expected 1 for sample=cloud; give each rank a context of its "
+                            "own, and the trainer a context of all of them as data_parallel");
+        }
         require_pooled_settings();
     });
     find_groups();
@@ -194,6 +200,11 @@ void Trainer::find_dropout() {
     const bool is_on_device = plan_.option("backend") == "cuda";
     for (const DropoutRate& rate : model_->network().dropout_rates()) {
         drops_ = true;
+        if (recipe_.are_clouds_samples) {
+            throw Error(Status::not_supported,
+                        "card: network." + rate.key + " is " + number_text(rate.rate) +
+                            ", expected 0 for sample=cloud; set sample=domain or dropout=off");
+        }
         if (rate.is_built && !is_on_device) continue;
         throw Error(Status::not_supported,
                     "card: network." + rate.key + " is " + number_text(rate.rate) +

@@ -99,6 +99,8 @@ private:
     std::string class_text(int64_t c) const;
     std::span<const double> weights_of(int32_t which);
     void follow_lattice();
+    void follow_clouds();
+    std::vector<int64_t> cloud_rows() const;
     void make_room();
     void require_own_loss() const;
     void require_custom_loss() const;
@@ -117,13 +119,18 @@ private:
     void take_labels(const Column& from);
     void take_gradients();
     SampleOutcome find_outcome(SampleOutcome own);
+    SampleOutcome measure_clouds(SampleOutcome own, bool is_learnt);
     void take_targets(const Source& source);
     void give_predictions() const;
     Sample sample() const;
     Sample counted_sample() const;
     SampleOutcome measure(const Source& source, bool is_learnt);
     int64_t sample_number() const;
-    bool is_last_sample() const { return std::ssize(losses_) + 1 >= recipe_.accumulate; }
+    int64_t n_sample() const { return recipe_.are_clouds_samples ? plan_.input()->n_cloud() : 1; }
+    bool is_last_sample() const { return std::ssize(losses_) + n_sample() >= recipe_.accumulate; }
+    double sample_loss() const;
+    double sample_error(size_t output) const;
+    void end_sample(double loss, std::vector<double>& losses) const;
     double accumulate(const Source& source, bool is_last);
     void go_back(SampleOutcome outcome, bool is_last);
     void add_traffic(const Traffic& before);
@@ -166,6 +173,11 @@ private:
     std::optional<SphereDerivatives> derivatives_;  ///< loss=l1_w11
     Noise noise_{0, 0};
     bool drops_ = false;  // training applies the card's rates of dropout
+    // sample=cloud: rows of each cloud, set for a revision of the domain; of the last domain,
+    // losses by cloud and means of the errors by output.
+    std::vector<int64_t> cloud_begin_;
+    int64_t clouds_revision_ = -1;
+    std::vector<double> cloud_losses_, cloud_errors_;
     int64_t n_x_ = 0, n_y_ = 0;
     int64_t lattice_revision_ = -1;  // revision of the domain for which lattice_ was set up
 

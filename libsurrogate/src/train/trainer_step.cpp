@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <utility>
 
 #include "libsurrogate/src/train/trainer.hpp"
@@ -36,6 +37,44 @@ void Trainer::follow_lattice() {
     lattice_.emplace(points, n_x_, n_y_, static_cast<int64_t>(n_output()));
     loss.set_lattice(&*lattice_);
     lattice_revision_ = revision;
+}
+
+/// Finds the rows of each cloud again after points have moved. Errors are agreed on.
+void Trainer::follow_clouds() {
+    if (!recipe_.are_clouds_samples) return;
+    const int64_t revision = plan_.input()->revision();
+    if (clouds_revision_ == revision) return;
+    comm().agree([&] {
+        cloud_begin_ = cloud_rows();
+        cloud_losses_.reserve(cloud_begin_.size());
+        cloud_errors_.resize(n_output());
+    });
+    clouds_revision_ = revision;
+}
+
+/// Returns the first row of each cloud, and the number of rows. Throws invalid_argument for a cloud
+/// without points, and for points that are not in the order of their clouds.
+std::vector<int64_t> Trainer::cloud_rows() const {
+    const int64_t n_cloud = plan_.input()->n_cloud();
+    std::vector<int64_t> begin(static_cast<size_t>(n_cloud) + 1);
+    const auto* const points = dynamic_cast<const PointDomain*>(plan_.input().get());
+    if (points && points->has_clouds()) {
+        for (int64_t i = 0, last = -1; i < points->n_local(); last = points->clouds()[i++]) {
+            const int64_t cloud = points->clouds()[i];
+            if (cloud == last) continue;
+            if (cloud != last + 1) {
+                throw Error(Status::invalid_argument,
+                            "sample=cloud: " + points->point_text(i) + " is of cloud " +
+                                std::to_string(cloud) + ", and the point before of cloud " +
+                                std::to_string(last) +
+                                "; expected points in the order of clouds that all have some");
+            }
+            begin[static_cast<size_t>(cloud)] = i;
+        }
+    }
+    begin.back() = n_point();
+    if (plan_.has_pooled_outputs()) std::iota(begin.begin(), begin.end(), int64_t{0});
+    return begin;
 }
 
 /// Memory for the points of now, if they have become others. Local.
@@ -187,8 +226,12 @@ void Trainer::give_predictions() const {
 }
 
 Sample Trainer::sample() const {
-    return {prediction_.data(), target_.data(), has_weights_ ? weights_.data() : nullptr, n_point(),
-            has_labels() ? labels_.data() : nullptr};
+    return {prediction_.data(),
+            target_.data(),
+            has_weights_ ? weights_.data() : nullptr,
+            n_point(),
+            has_labels() ? labels_.data() : nullptr,
+            n_point()};
 }
 
 /// Returns the rows that count on this rank: every rank has the rows of clouds, rank 0 counts them.
@@ -212,6 +255,7 @@ SampleOutcome Trainer::measure(const Source& source, bool is_learnt) {
     const bool is_noisy = is_learnt && noise_.is_on();
     plan_.follow_if_behind();
     follow_lattice();
+    follow_clouds();
     if (is_noisy) noise_.follow(plan_);
     if (source.is_bound) plan_.compare_numbers();
     std::span<const Column> inputs = source.inputs;
@@ -235,8 +279,8 @@ SampleOutcome Trainer::measure(const Source& source, bool is_learnt) {
                 pair_loss_->prepare(sample(),
                                     is_learnt ? std::optional(sample_number()) : std::nullopt);
         }
-        losses_.reserve(losses_.size() + 1);
-        validation_.reserve(validation_.size() + 1);
+        losses_.reserve(losses_.size() + static_cast<size_t>(n_sample()));
+        validation_.reserve(validation_.size() + static_cast<size_t>(n_sample()));
         if (is_noisy) inputs = noise_.on(plan_, inputs, sample_number());
     } catch (...) {
         problem = std::current_exception();
@@ -253,11 +297,62 @@ SampleOutcome Trainer::measure(const Source& source, bool is_learnt) {
     const SampleOutcome own = problem      ? SampleOutcome::failed
                               : !is_finite ? SampleOutcome::not_finite
                                            : SampleOutcome::good;
-    const SampleOutcome outcome = find_outcome(own);
+    const SampleOutcome outcome =
+        recipe_.are_clouds_samples ? measure_clouds(own, is_learnt) : find_outcome(own);
     if (problem) std::rethrow_exception(problem);
     if (outcome != SampleOutcome::failed) return outcome;
     throw EchoedError(Status::not_finite,
                       "another rank failed on its part of the sample; see the error of that rank");
+}
+
+/// Computes the losses of all clouds of this rank, each as a sample of its own, and their gradients
+/// in training. Returns the worst outcome. Throws not_finite for an undefined loss.
+SampleOutcome Trainer::measure_clouds(SampleOutcome own, bool is_learnt) {
+    cloud_losses_.clear();
+    std::ranges::fill(cloud_errors_, 0.0);
+    SampleOutcome worst = own;
+    const auto n_cloud = static_cast<size_t>(n_sample());
+    for (size_t c = 0; c < n_cloud && own != SampleOutcome::failed; ++c) {
+        const int64_t first = cloud_begin_[c];
+        Sample cloud = sample();
+        cloud.n_point = cloud_begin_[c + 1] - first;
+        cloud.prediction += first;
+        if (cloud.target) cloud.target += first;
+        if (cloud.weight) cloud.weight += first;
+        if (cloud.label) cloud.label += first;
+        const SampleOutcome outcome = loss_->measure(comm(), cloud, cloud.n_point, own);
+        worst = std::max(worst, outcome);
+        if (outcome != SampleOutcome::good) continue;
+        try {
+            cloud_losses_.push_back(loss_->value());
+        } catch (const Error& error) {
+            throw Error(error.status(), "cloud " + std::to_string(c) + ": " + error.what());
+        }
+        for (size_t o = 0; o < n_output(); ++o)
+            cloud_errors_[o] += loss_->error(o) / static_cast<double>(n_cloud);
+        if (is_learnt) loss_->gradient(cloud, gradient_.data() + first);
+    }
+    return worst;
+}
+
+/// Returns the loss of the last sample, or the mean of the losses of its clouds.
+double Trainer::sample_loss() const {
+    if (!recipe_.are_clouds_samples) return loss_->value();
+    double sum = 0;
+    for (const double loss : cloud_losses_) sum += loss;
+    return sum / static_cast<double>(cloud_losses_.size());
+}
+
+double Trainer::sample_error(size_t output) const {
+    return recipe_.are_clouds_samples ? cloud_errors_[output] : loss_->error(output);
+}
+
+/// Adds the loss of the last sample, or the losses of its clouds; NaN: the sample cannot be used.
+void Trainer::end_sample(double loss, std::vector<double>& losses) const {
+    if (!recipe_.are_clouds_samples || std::isnan(loss))
+        losses.insert(losses.end(), static_cast<size_t>(n_sample()), loss);
+    else
+        losses.insert(losses.end(), cloud_losses_.begin(), cloud_losses_.end());
 }
 
 /// Returns the worst outcome of all ranks, and computes the sums of the loss if it is `good`.
@@ -317,11 +412,11 @@ double Trainer::accumulate(const Source& source, bool is_last) {
     SampleOutcome outcome = SampleOutcome::failed;
     data_parallel().agree([&] {
         outcome = measure(source, true);
-        if (outcome == SampleOutcome::good) loss = loss_->value();
+        if (outcome == SampleOutcome::good) loss = sample_loss();
     });
     if (outcome == SampleOutcome::good) note_ranges(source);
     go_back(outcome, is_last);
-    losses_.push_back(loss);
+    end_sample(loss, losses_);
     add_traffic(before);
     return loss;
 }
@@ -329,7 +424,8 @@ double Trainer::accumulate(const Source& source, bool is_last) {
 /// Nothing in here fails, or groups would have different numbers of samples.
 void Trainer::go_back(SampleOutcome outcome, bool is_last) {
     if (outcome != SampleOutcome::good) return sums_->poison();
-    if (loss_) loss_->gradient(sample(), gradient_.data());  // otherwise the caller's are there
+    // Otherwise gradients of the caller or of the clouds are there.
+    if (loss_ && !recipe_.are_clouds_samples) loss_->gradient(sample(), gradient_.data());
     if (is_last) sums_->begin(data_parallel());
     if (!plan_.backward(gradient_columns_, true, *sums_)) sums_->poison();
 }
@@ -432,11 +528,11 @@ double Trainer::validate(double* error) {
     SampleOutcome outcome = SampleOutcome::failed;
     comm().agree([&] {
         outcome = measure(bound(), false);
-        if (outcome == SampleOutcome::good) loss = loss_->value();
+        if (outcome == SampleOutcome::good) loss = sample_loss();
     });
     for (size_t o = 0; error && o < n_output(); ++o)
-        error[o] = outcome == SampleOutcome::good ? loss_->error(o) : nan;
-    validation_.push_back(loss);
+        error[o] = outcome == SampleOutcome::good ? sample_error(o) : nan;
+    end_sample(loss, validation_);
     return loss;
 }
 

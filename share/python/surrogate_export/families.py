@@ -206,6 +206,9 @@ erwin_network = {
     "mlp_ratio": Parameter("integer", 4),
     "rotate": Parameter("number", 0.0),
     "rotation": Parameter("numbers", None),
+    "neighbors": Parameter("integer", 0, low=0),
+    "c_out": Parameter("integer", 0, low=0),
+    "pos_enc": Parameter(("fourier", "linear", "none"), "none"),
     "c_hidden": Parameter("integers"),
     "strides": Parameter("integers", []),
     "ball_sizes": Parameter("integers"),
@@ -372,7 +375,8 @@ def widths_of(family, network, constructor):
     if family == "bsa":
         return _widths_of_trees(network, value, "c_out")
     if family == "erwin":
-        return value("dimensionality") + value("c_in"), value("c_hidden")[0]
+        n_in, n_out = _widths_of_trees(network, value, "c_out")
+        return n_in, n_out or value("c_hidden")[0]
     if family == "sequoia":
         return (1, value("num_classes")) if value("pos_enc") == "tokens" else _widths_of_trees(network, value, "num_classes")
     is_pileup = value("task") == "pileup"

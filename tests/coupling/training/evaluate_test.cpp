@@ -420,12 +420,12 @@ TEST_F(EvaluateProgram, EmbeddingsAreScoredByTheParticlesOfNearestPoints) {
     Plan plan(loaded, domain, {{"reproducible", "true"}});
     plan.bind_input("mobility", column(height.data(), 64));
     plan.bind_output("pressure", column(p.data(), 64));
-    double accuracy = 0, recall = 0;
+    double accuracy = 0, recall = 0, above = 0;
     for (int64_t s = 0; s < set.n_sample; ++s) {
         for (size_t i = 0; i < 64; ++i)
             height[i] = set.height(s, static_cast<int64_t>(i) / 8, static_cast<int64_t>(i) % 8);
         plan.run();
-        double first = 0, all = 0, n = 0;
+        double first = 0, all = 0, n = 0, first_above = 0, n_above = 0;
         for (size_t i = 0; i < 64; ++i) {
             const auto k = std::count(particle.begin(), particle.end(), particle[i]) - 1;
             if (particle[i] < 0 || k == 0) continue;
@@ -435,14 +435,19 @@ TEST_F(EvaluateProgram, EmbeddingsAreScoredByTheParticlesOfNearestPoints) {
                 others.emplace_back(e * e, j);
             }
             std::sort(others.begin(), others.end());
+            const double before = first;
             for (size_t j = 1; j < 20; ++j) {
                 const double match = particle[others[j].second] == particle[i] ? 1 : 0;
                 all += match / static_cast<double>(k);
                 if (j <= static_cast<size_t>(k)) first += match / static_cast<double>(k);
             }
             n += 1;
+            if (!(height[i] > 0.4)) continue;
+            first_above += first - before;
+            n_above += 1;
         }
         EXPECT_EQ(n, 60);
+        above += first_above / n_above / 3;
         const json& sample = found.at("samples").at(static_cast<size_t>(s));
         EXPECT_EQ(sample.at("hits"), 60);
         EXPECT_NEAR(sample.at("accuracy").get<double>(), first / n, 1e-12);
@@ -458,6 +463,13 @@ TEST_F(EvaluateProgram, EmbeddingsAreScoredByTheParticlesOfNearestPoints) {
     evaluate(0, arguments + " --json " + file("3.json"), mpirun + " 3");
     EXPECT_EQ(report("3.json"), found);
 #endif
+    expect_told(evaluate(0, arguments + " --map pt=height --min-pt 0.4 --overwrite --json " +
+                                file("r.json")),
+                "scored hits of pt above 0.4");
+    EXPECT_NEAR(report("r.json").at("accuracy").get<double>(), above, 1e-6);
+    EXPECT_EQ(report("r.json").at("min_pt"), 0.4);
+    expect_told(evaluate(2, arguments + " --min-pt 0.4"), "has no field 'pt'");
+    expect_told(evaluate(2, arguments + " --min-pt -1"), "--min-pt is '-1', expected a number");
     expect_told(evaluate(2, arguments + " --labels kind"), "--labels");
     expect_told(evaluate(2, arguments + " --plot " + file("w.png")), "with --particles");
     const std::string of_kinds =

@@ -257,6 +257,7 @@ TEST_F(TrainProgram, SequencesOfTokensAreClassified) {
     EXPECT_EQ(inputs.at(0).at("std"), 1.0);
     EXPECT_FALSE(inputs.at(0).contains("max"));
     expect_resumes(sequences(), 4);
+    expect_checks(sequences());
     // Samples have one label each.
     TokenSet{.n_sample = 30, .seed = 2}.write(file("test.h5"));
     const auto evaluate = [&](const std::string& launcher) {
@@ -276,6 +277,16 @@ TEST_F(TrainProgram, SequencesOfTokensAreClassified) {
     EXPECT_EQ(evaluate(SURROGATE_MPIRUN " 3").at("confusion"), found.at("confusion"));
 #endif
     expect_same_on_ranks(sequences(), 3);
+    Recipe threads = sequences();
+    threads.options = "threads = 2\nreproducible = true\n";
+    threads.folder = "threads";
+    train(0, threads);
+    EXPECT_EQ(weights(file("threads/last.safetensors")), weights(file("out/last.safetensors")));
+#ifdef SURROGATE_MPIRUN
+    Recipe spread = sequences();
+    spread.folder = "ranks_3";
+    expect_checks(spread);
+#endif
     TokenSet{.bad_sample = 3, .bad_label = 2}.write(file("train.h5"));
     Recipe bad = sequences();
     bad.folder = "bad";
@@ -323,6 +334,7 @@ TEST_F(TrainProgram, OneNumberPerCloudIsATarget) {
 #ifdef SURROGATE_MPIRUN
     EXPECT_EQ(evaluate(SURROGATE_MPIRUN " 3"), samples);
 #endif
+    expect_checks(cloud_number());
     expect_same_on_ranks(cloud_number(), 2, "groups = 2\n");
 }
 

@@ -110,6 +110,23 @@ protected:
 #endif
     }
 
+    /// Expects that `surrogate check` passes for the model of a training of `recipe`, which has
+    /// ended, with the same hash on one rank and, in builds with MPI, on three.
+    void expect_checks(const Recipe& recipe) const {
+        const auto hash = [&](const std::string& launcher) {
+            const Outcome outcome = shell(launcher + " " SURROGATE_PROGRAM " check " +
+                                          file(recipe.folder + "/last.safetensors") +
+                                          " --reproducible --json " + file("check.json"));
+            EXPECT_EQ(outcome.status, 0) << outcome.text;
+            return json::parse(read(file("check.json"))).at("hash");
+        };
+        const json alone = hash("");
+        EXPECT_TRUE(alone.is_string());
+#ifdef SURROGATE_MPIRUN
+        EXPECT_EQ(hash(SURROGATE_MPIRUN " 3"), alone);
+#endif
+    }
+
     /// One column of loss.csv.
     std::vector<double> column_of(const std::string& folder, const std::string& name) const {
         std::istringstream text(read(file(folder + "/loss.csv")));

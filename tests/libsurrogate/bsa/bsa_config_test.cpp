@@ -7,10 +7,11 @@
 #include <string>
 #include <vector>
 
-#include "libsurrogate/src/model/bsa/config.hpp"
+#include "libsurrogate/src/model/bsa/erwin_config.hpp"
 #include "tests/support/bsa_models.hpp"
 #include "tests/support/golden_file.hpp"
 #include "tests/support/refusal.hpp"
+#include "tests/support/sphere_models.hpp"
 
 namespace surrogate::test {
 namespace {
@@ -146,6 +147,34 @@ const Refused refused[] = {
 
 INSTANTIATE_TEST_SUITE_P(Of, BsaCard, testing::ValuesIn(refused),
                          [](const auto& card) { return card.param.name; });
+
+/// A card of Erwin with one level.
+impl::bsa::erwin::Config erwin_config(const json& changes) {
+    return impl::bsa::erwin::parse_config(changed(
+        {{"c_hidden", {8}}, {"ball_sizes", {16}}, {"enc_num_heads", {2}}, {"enc_depths", {1}}},
+        changes));
+}
+
+TEST(ErwinCard, WithAnOutputHasHeadAndFeatures) {
+    const auto config = erwin_config({{"c_out", 3}, {"pos_enc", "fourier"}, {"neighbors", 4}});
+    EXPECT_EQ(config.n_out(), 3);
+    EXPECT_EQ(config.n_given(), 0);
+    EXPECT_EQ(config.n_neighbor, 4);
+    EXPECT_EQ(config.encoders.front().stage, "main_model.bottleneck.");
+    EXPECT_EQ(erwin_config(json::object()).n_out(), 8);
+}
+
+TEST(ErwinCard, IsRefusedWithTheValueAndTheRemedy) {
+    const auto expect_refused = [](const json& changes, const std::string& text) {
+        const Refusal found = refusal([&] { erwin_config(changes); });
+        EXPECT_EQ(found.status, Status::bad_file) << found.text;
+        EXPECT_TRUE(found.says(text)) << found.text;
+    };
+    expect_refused({{"pos_enc", "linear"}}, "pos_enc is 'linear' without c_out, expected 'none'");
+    expect_refused({{"c_out", 1}, {"c_in", 5}, {"pos_enc", "fourier"}},
+                   "c_in is 5, expected an even number");
+    expect_refused({{"neighbors", 257}}, "neighbors must be a whole number from 0 to 256");
+}
 
 }  // namespace
 }  // namespace surrogate::test

@@ -54,7 +54,9 @@ INSTANTIATE_TEST_SUITE_P(Files, BsaGolden,
                                          "bsa_group8_block4", "bsa_group_compression_grad",
                                          "bsa_mean_static_sigma_grad", "bsa_medium", "bsa_n5",
                                          "bsa_no_group", "bsa_paper_width_2d", "bsa_small_grad",
-                                         "erwin_ball_attention_official", "full_baseline"),
+                                         "erwin_ball_attention_official", "erwin_fourier_grad",
+                                         "erwin_features_grad", "erwin_linear_grad",
+                                         "full_baseline"),
                          [](const auto& name) { return name.param; });
 
 class BsaChoice : public testing::TestWithParam<std::string> {

@@ -71,10 +71,20 @@ TEST_P(BsaRanksWithoutARing, ComputeTheBitsOfOneRankInFastModeToo) {
     }
 }
 
-const std::string without_a_ring[] = {
-    "ball_baseline", "bsa_1d",         "bsa_features_rotated_ball",    "bsa_group8_block4",
-    "bsa_n5",        "bsa_medium",     "bsa_group_compression_grad",   "bsa_mean_static_sigma_grad",
-    "bsa_no_group",  "bsa_small_grad", "erwin_ball_attention_official"};
+const std::string without_a_ring[] = {"ball_baseline",
+                                      "bsa_1d",
+                                      "bsa_features_rotated_ball",
+                                      "bsa_group8_block4",
+                                      "bsa_n5",
+                                      "bsa_medium",
+                                      "bsa_group_compression_grad",
+                                      "bsa_mean_static_sigma_grad",
+                                      "bsa_no_group",
+                                      "bsa_small_grad",
+                                      "erwin_ball_attention_official",
+                                      "erwin_fourier_grad",
+                                      "erwin_features_grad",
+                                      "erwin_linear_grad"};
 const auto name_of_file = [](const auto& name) { return name.param; };
 INSTANTIATE_TEST_SUITE_P(Files, BsaRanksWithoutARing, testing::ValuesIn(without_a_ring),
                          name_of_file);
@@ -91,10 +101,9 @@ SequoiaCase moved(const SequoiaCase& points, int64_t n, double by) {
     return some;
 }
 
-TEST(BsaMovingPoints, PredictAsAPlanMadeAnew) {
-    const ModelOnDisk file(bsa_network(small_bsa()).bytes());
+void expect_points_to_move(const std::string& path) {
     const Context context = mpi_context(world);
-    const Model model(context, file.path());
+    const Model model(context, path);
     const SequoiaCase cloud = SequoiaCase::wave(150);
     const auto share = [&](int64_t n, double by, const char* partition) {
         const SequoiaCase all = moved(cloud, n, by);
@@ -117,6 +126,16 @@ TEST(BsaMovingPoints, PredictAsAPlanMadeAnew) {
         ASSERT_EQ(surrogate_domain_update_points(domain.get(), &given), SURROGATE_SUCCESS);
         EXPECT_EQ(run(plan, model, own), run(context, model, own)) << m.n << " points";
     }
+}
+
+TEST(BsaMovingPoints, PredictAsAPlanMadeAnew) {
+    const ModelOnDisk file(bsa_network(small_bsa()).bytes());
+    expect_points_to_move(file.path());
+}
+
+/// The nearest points are found again.
+TEST(ErwinMovingPoints, PredictAsAPlanMadeAnew) {
+    expect_points_to_move(stored_case("bsa/erwin_fourier_grad"));
 }
 
 /// Two balls of 16 slots a rank; blocks of 4, groups of 4, 2 heads, 2 choices.

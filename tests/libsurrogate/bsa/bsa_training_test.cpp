@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Plans of Ball Sparse Attention that run the backward pass: the gradients of the stored cases,
-// predictions, bits, memory, bad samples; and the trainer.
+// Plans of Ball Sparse Attention and Erwin that run the backward pass: the gradients of the stored
+// cases, predictions, bits, memory, bad samples; and the trainer.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -79,7 +79,9 @@ TEST_P(BsaTraining, TakesNoMemory) {
 
 INSTANTIATE_TEST_SUITE_P(Files, BsaTraining,
                          testing::Values("bsa_small_grad", "bsa_group_compression_grad",
-                                         "bsa_mean_static_sigma_grad", "bsa_features_rotated_ball"),
+                                         "bsa_mean_static_sigma_grad", "bsa_features_rotated_ball",
+                                         "erwin_fourier_grad", "erwin_features_grad",
+                                         "erwin_linear_grad"),
                          [](const auto& name) { return name.param; });
 
 TEST(BsaTrainer, FollowsTheTraceOfPyTorch) {

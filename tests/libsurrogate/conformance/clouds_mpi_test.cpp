@@ -382,7 +382,7 @@ using CloudGradients = ManyClouds;
 TEST_P(CloudGradients, AreTheSumOfThoseOfEach) {
     const auto file = GetParam().network->file();
     if (!keeps_clouds(*file)) GTEST_SKIP() << "works on one cloud";
-    if (GetParam().family->name == "Erwin") GTEST_SKIP() << "has no gradients";
+    if (GetParam().family->name == "Erwin") GTEST_SKIP() << "needs edges";
     const Points points(many_sizes);
     const Context self;
     const Model alone(self, *file);

@@ -90,6 +90,34 @@ Share share_with_edges(const surrogate_domain_info& info, int64_t n_point,
     return share;
 }
 
+/// The official models: features and head, and messages from the nearest points.
+json whole(const json& changes = json::object()) {
+    return card_of(changed({{"c_out", 2}, {"neighbors", 4}}, changes));
+}
+
+FamilyCase make_erwin_model() {
+    FamilyCase erwin = point_family("ErwinModel");
+    json fields = whole();
+    fields["inputs"] = fields_on_square();
+    fields["outputs"] = {field("u", 0.01, 0.004), field("v", 0.01, 0.004)};
+    erwin.networks = {
+        small(network("Fields", fields, 60)),
+        network("NoPoint", fields, 0),
+        network("ThreePoints", fields, 3),
+        network("ManyPoints", whole({{"ball_sizes", {64, 128}}}), 1500),
+        network("Fourier", whole({{"pos_enc", "fourier"}, {"strides", {4}}}), 100),
+        network("Linear", whole({{"pos_enc", "linear"}, {"neighbors", 1}}), 82),
+    };
+    erwin.networks[3].is_divided = true;
+    refuse_points(erwin, "Fourier");
+    return erwin;
+}
+
+const FamilyCase& erwin_model_case() {
+    static const FamilyCase erwin = make_erwin_model();
+    return erwin;
+}
+
 FamilyCase make_erwin() {
     FamilyCase erwin = point_family("Erwin");
     erwin.networks = networks();
@@ -112,7 +140,7 @@ const FamilyCase& erwin_case() {
     return erwin;
 }
 
-[[maybe_unused]] const bool is_listed = add_family(erwin_case);
+[[maybe_unused]] const bool is_listed = add_family(erwin_case) && add_family(erwin_model_case);
 
 }  // namespace
 }  // namespace surrogate::test

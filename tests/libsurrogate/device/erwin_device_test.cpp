@@ -79,7 +79,10 @@ SequoiaCase points_for(int64_t n, int64_t n_axis, int64_t n_feature) {
     return points;
 }
 SequoiaCase points_of(const json& network, int64_t n) {
-    return points_for(n, network.value("dimensionality", 3), network.at("c_in").get<int64_t>());
+    SequoiaCase points =
+        points_for(n, network.value("dimensionality", 3), network.at("c_in").get<int64_t>());
+    if (network.value("pos_enc", "none") != "none") points.features.clear();
+    return points;
 }
 
 struct Variant {
@@ -119,6 +122,10 @@ const std::vector<Variant>& variants() {
         {"large balls", {{"ball_sizes", {64, 128}}}},
         {"three axes", {{"dimensionality", 3}}},
         {"one axis", {{"dimensionality", 1}}},
+        {"head of fields", {{"c_out", 3}}},
+        {"head without blocks",
+         {{"c_out", 40}, {"enc_depths", {0, 0}}, {"dec_depths", {0}}, {"pos_enc", "linear"}}},
+        {"fourier", {{"c_out", 1}, {"c_in", 18}, {"pos_enc", "fourier"}}},
     };
     return list;
 }
@@ -130,7 +137,8 @@ double bound_of_products(double host_error, int64_t n_product) {
                     2 * std::sqrt(2 * static_cast<double>(n_product)) * std::exp2(-21));
 }
 
-/// Products behind each other: two a step of messages, four a block, two a way between levels.
+/// Products behind each other: two per step of messages, four per block, two between levels, one
+/// before and two behind them.
 int64_t n_product_of(const json& network) {
     int64_t n_block = 0, n_way = 0;
     for (const char* key : {"enc_depths", "dec_depths"})
@@ -138,7 +146,7 @@ int64_t n_product_of(const json& network) {
             for (const json& depth : network[key]) n_block += depth.get<int64_t>();
     if (network.contains("strides") && network["strides"].is_array())
         n_way = static_cast<int64_t>(network["strides"].size());
-    return 1 + 2 * network.at("mp_steps").get<int64_t>() + 4 * n_block + 2 * n_way;
+    return 3 + 2 * network.at("mp_steps").get<int64_t>() + 4 * n_block + 2 * n_way;
 }
 
 TEST_P(ErwinDevice, EveryVariantIsThatOfTheHost) {
@@ -178,6 +186,12 @@ TEST_P(ErwinDevice, LayersAloneAreThoseOfTheHost) {
 
 TEST_P(ErwinDevice, StoredLayerIsAsCloseAsPyTorch) {
     expect_close_as_pytorch("bsa", {"erwin_ball_attention_official"});
+}
+
+/// The nearest points send the messages.
+TEST_P(ErwinDevice, StoredModelsAreAsCloseAsPyTorch) {
+    expect_close_as_pytorch("bsa",
+                            {"erwin_fourier_grad", "erwin_features_grad", "erwin_linear_grad"});
 }
 
 TEST_P(ErwinDevice, StoredNetIsAsCloseAsPyTorch) {

@@ -3,11 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "libsurrogate/src/domain/edges.hpp"
+#include "libsurrogate/src/domain/nearest_edges.hpp"
 #include "libsurrogate/src/transport/mpi_communicator.hpp"
 #include "tests/support/ranks.hpp"
 #include "tests/support/world.hpp"
@@ -68,6 +69,54 @@ TEST_P(EdgesOf, LieAtTheirTargetsSortedBySource) {
             found.push_back(all_rows[static_cast<size_t>(first[owner] + edges.source_row[at])]);
         }
         EXPECT_EQ(found, expected) << "row " << row;
+    }
+}
+
+/// A structured grid of 5 x 4 x 4 points, many at equal distances from each other. The ordering is
+/// the order of rows, so that ranks have neighbors on all others.
+TEST_P(EdgesOf, NearestPointsAreThoseOfASearchThroughAllPoints) {
+    constexpr int64_t n = 80;
+    const auto comm = impl::mpi_communicator(world);
+    const auto rows = own_rows(GetParam(), n, world);
+    const auto coordinate = [](int64_t row, int64_t axis) {
+        const int64_t index = axis == 0 ? row % 5 : axis == 1 ? row / 5 % 4 : row / 20;
+        return static_cast<float>(index) * (axis == 2 ? 0.5f : 1.0f);
+    };
+    impl::TreePoints points;
+    points.x = kernels::Buffer<float>(3 * std::ssize(rows));
+    points.ids = kernels::Buffer<int64_t>(std::ssize(rows));
+    for (int64_t i = 0; i < std::ssize(rows); ++i) {
+        const int64_t row = rows[static_cast<size_t>(i)];
+        points.ids[i] = id_of(row);
+        for (int64_t axis = 0; axis < 3; ++axis)
+            points.x[axis * std::ssize(rows) + i] = coordinate(row, axis);
+    }
+    std::vector<int64_t> begins;
+    for (int rank = 0; rank <= size_of(world); ++rank) begins.push_back(n * rank / size_of(world));
+    const impl::RowRoute route(*comm, rows, begins);
+    for (const int64_t k : {1, 6, 100}) {
+        const impl::Edges edges = impl::nearest_edges(
+            *comm, kernels::Queue(kernels::Backend::simd, kernels::best_vector_level(), 2), points,
+            3, route, k);
+        for (int64_t i = 0; i < std::ssize(rows); ++i) {
+            const int64_t row = rows[static_cast<size_t>(i)];
+            std::vector<std::pair<double, int64_t>> all;  // squared distance, id
+            for (int64_t other = 0; other < n; ++other) {
+                double square = other == row ? -1 : 0;
+                for (int64_t axis = 0; axis < 3; ++axis)
+                    square += std::pow(coordinate(other, axis) - coordinate(row, axis), 2);
+                all.emplace_back(square, id_of(other));
+            }
+            std::ranges::sort(all);
+            all.resize(static_cast<size_t>(std::min(k, n)));
+            std::vector<int64_t> expected;
+            for (const auto& [square, id] : all) expected.push_back(id);
+            std::ranges::sort(expected);
+            const auto first = edges.source_id.begin();
+            const std::vector<int64_t> found(first + edges.first[static_cast<size_t>(i)],
+                                             first + edges.first[static_cast<size_t>(i) + 1]);
+            EXPECT_EQ(found, expected) << "row " << row << ", k " << k;
+        }
     }
 }
 

@@ -55,8 +55,8 @@ SURROGATE_API surrogate_status surrogate_dataset_set(surrogate_dataset* dataset,
 SURROGATE_API surrogate_status surrogate_dataset_add_axis(surrogate_dataset* dataset,
                                                           const char* name, int64_t n);
 
-/* Describes a variable: a field, a coordinate, or another variable of the format (weight,
- * offset). */
+/* Describes a variable: a field, a coordinate, a number per sample or, over the axis "cloud" as
+ * well, per cloud, or another variable of the format (weight, cloud_index, offset). */
 typedef struct surrogate_variable {
     const char* name;        /* a vector has one variable per component: velocity.x, velocity.y */
     const char* unit;        /* as on a model's card; NULL: no attribute */
@@ -88,8 +88,9 @@ SURROGATE_API surrogate_status surrogate_dataset_set_points(surrogate_dataset* d
 /* Writes one value per point, in the canonical ordering of surrogate_ordering. Collective.
  *   first  index of the first point among the variable's values in C order: sample * n_point;
  *          (sample * n_time + time) * n_point; offset[sample] if samples have different sizes
- *   array  [n_local, 1] of float or double on the host: this rank's points in the order of the
- *          domain (for a block of a sphere row by row, contiguous whatever its strides)
+ *   array  [n_local, 1] of float or double on the host, of int32 or int64 for an int64 variable:
+ *          this rank's points in the order of the domain (for a block of a sphere row by row,
+ *          contiguous whatever its strides)
  * Allocates nothing after the first call. Errors, the same on all ranks: UNKNOWN_NAME, SHAPE,
  * INVALID_ARGUMENT (no points were set; before begin, after finish), NOT_FINITE (with variable and
  * index; also for doubles outside the range of float32), IO. */
@@ -97,7 +98,8 @@ SURROGATE_API surrogate_status surrogate_dataset_write(surrogate_dataset* datase
                                                        int64_t first, const surrogate_array* array);
 
 /* Writes values first .. first + n - 1 of a variable without reordering: samples that one rank
- * holds completely, coordinates, weights. Local; two ranks must not write the same values.
+ * holds completely, coordinates, weights, numbers per sample or cloud. Local; two ranks must not
+ * write the same values.
  *   array  [n, 1] of float or double; of int32 or int64 for an int64 variable
  * Errors: as surrogate_dataset_write, on this rank; surrogate_dataset_finish returns them on the
  * others. */

@@ -41,6 +41,7 @@ struct Config {
     /// Prefix of the names ("encoder.0.") of the blocks of Erwin's U-net that work on the same
     /// slots. These blocks have neither embedding nor head. Empty: not part of a U-net.
     std::string stage;
+    bool is_last_stage = false;  ///< of a U-net whose head follows: this stage has it
 
     int64_t n_axis = 3;          ///< d
     int64_t n_feature = 64;      ///< c_in
@@ -72,6 +73,7 @@ struct Config {
 
     bool is_stage() const { return !stage.empty(); }
     bool has_ends() const { return !is_single_layer && !is_stage(); }  ///< embedding and head
+    bool has_head() const { return has_ends() || is_last_stage; }
     bool is_sparse() const { return attention == AttentionType::sparse; }
     bool has_balls() const { return attention != AttentionType::full; }
     bool is_layer_rotated(int64_t layer) const { return is_rotated && layer % 2 == 1; }

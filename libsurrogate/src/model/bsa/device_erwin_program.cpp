@@ -109,14 +109,13 @@ private:
     void run_blocks(size_t level, const Stage& stage, Stream stream) const;
     void pool(size_t level, Stream stream) const;
     void unpool(size_t level, Stream stream) const;
+    void predict(Stream stream) const;
     void read_out(Stream stream) const;
     /// Computes y = layer(x), streams of whole tiles.
     void run(const DeviceLinear& layer, int64_t n_row, const float* x, float* y,
              Stream stream) const;
 
-    int64_t n_edge() const {
-        return domain_.edges() && config_.n_step > 0 ? std::ssize(domain_.edges()->source_row) : 0;
-    }
+    int64_t n_edge() const { return edges_ ? std::ssize(edges_->source_row) : 0; }
     template <class T>
     T* at(int64_t place) const {
         return arena_.at<T>(place);
@@ -131,6 +130,8 @@ private:
     std::shared_ptr<const DeviceWeights> weights_;
     std::vector<std::unique_ptr<Level>> levels_;  // (L + 1)
     std::vector<Stage> encoders_, decoders_;      // (L + 1), (L)
+    Edges nearest_;                               // if the domain has no edges
+    const Edges* edges_ = nullptr;
     DeviceColumns columns_;
     DeviceArena arena_;
     // Offsets in arena_. pair_: rows of points and means of their messages, later the contributions
@@ -145,10 +146,12 @@ private:
 void ErwinDevicePasses::connect(const DeviceColumns& columns) {
     columns_ = columns;
     std::vector<float> positions;
+    const RowRoute route =
+        levels_.front()->plan.build(request_.coordinates, request_.reproducible, {});
     {
         const TreePoints points = tree_points(domain_, request_.coordinates, request_.reproducible);
+        edges_ = edges_of(config_, domain_, request_.queue, points, route, nearest_);
         comm_.agree([&] {
-            if (config_.n_step > 0) require_edges(domain_);
             const int64_t n = n_point(), d = config_.n_axis;
             positions.resize(static_cast<size_t>(n * d));
             for (int64_t i = 0; i < n; ++i)
@@ -156,8 +159,6 @@ void ErwinDevicePasses::connect(const DeviceColumns& columns) {
                     positions[static_cast<size_t>(i * d + k)] = points.x[k * n + i];
         });
     }
-    const RowRoute route =
-        levels_.front()->plan.build(request_.coordinates, request_.reproducible, {});
     for (size_t l = 1; l < levels_.size(); ++l)
         levels_[l]->plan.build_coarser(levels_[l - 1]->plan, config_.strides[l - 1]);
     comm_.agree([&] {
@@ -184,6 +185,12 @@ void ErwinDevicePasses::add_memory() {
         const int64_t widest = std::max(weights_->pooled(l).width, weights_->unpooled(l).width);
         work_bytes_ = std::max(work_bytes_, 4 * n_parent * widest);
         pair_bytes = std::max(pair_bytes, 4 * n_parent * weights_->children(l).width);
+    }
+    if (config_.has_head()) {
+        const int64_t n_row = kernels::padded_rows(levels_.front()->n_slot());
+        work_bytes_ = std::max(work_bytes_, 4 * n_row * weights_->outputs().width);
+        u_bytes_ = std::max(u_bytes_, kernels::operand_bytes(weights_->operand()) * n_row *
+                                          weights_->nodes(0).width);
     }
     pair_ = arena_.add(pair_bytes);
     work_ = arena_.add(work_bytes_);
@@ -235,7 +242,7 @@ void ErwinDevicePasses::fill_memory(const std::vector<float>& positions,
     put(points_, of_slots);
     put(positions_, positions);
     for (size_t l = 0; l < levels_.size(); ++l) fill_level(l, put);
-    if (config_.n_step > 0) fill_edges(put);
+    if (edges_) fill_edges(put);
     put.finish();
 }
 
@@ -258,10 +265,9 @@ void ErwinDevicePasses::fill_level(size_t level, ArenaWriter& put) const {
 }
 
 void ErwinDevicePasses::fill_edges(ArenaWriter& put) const {
-    const Edges& edges = *domain_.edges();
-    put(first_, edges.first);
+    put(first_, edges_->first);
     std::vector<int32_t> source;
-    for (const int64_t row : edges.source_row) source.push_back(static_cast<int32_t>(row));
+    for (const int64_t row : edges_->source_row) source.push_back(static_cast<int32_t>(row));
     put(source_, source);
 }
 
@@ -277,7 +283,13 @@ void ErwinDevicePasses::run(const DeviceLinear& layer, int64_t n_row, const floa
 
 void ErwinDevicePasses::embed(Stream stream) const {
     BeginArgs begin;
-    begin.features = BeginArgs::Features::given;
+    using Encoding = BeginArgs::Features;
+    begin.features = config_.features == Features::fourier  ? Encoding::fourier
+                     : config_.features == Features::linear ? Encoding::linear
+                                                            : Encoding::given;
+    begin.positions = at<float>(positions_);
+    begin.weight = weights_->encoding();
+    begin.bias = weights_->encoding_bias();
     begin.n_slot = n_point();
     begin.n_axis = config_.n_axis;
     begin.points = at<int64_t>(rows_);
@@ -400,12 +412,29 @@ void ErwinDevicePasses::unpool(size_t level, Stream stream) const {
     kernels_.spread(device_.properties(), spread, stream);
 }
 
+/// Computes the outputs of the slots, in the working memory.
+void ErwinDevicePasses::predict(Stream stream) const {
+    const int64_t n_tile = kernels::padded_rows(levels_.front()->n_slot()) / tile_rows;
+    LinearArgs in = pass_of(weights_->head_in(), weights_->operand(), n_tile);
+    in.stream = at<float>(levels_.front()->x);
+    in.activation = kernels::DeviceActivation::gelu;
+    in.to_pieces = at<void>(u_);
+    in.out_groups = weights_->nodes(0).width / 8;
+    kernels_.linear(device_.properties(), in, stream);
+    LinearArgs out = pass_of(weights_->head_out(), weights_->operand(), n_tile);
+    out.pieces = in.to_pieces;
+    out.in_groups = in.out_groups;
+    out.to_stream = at<float>(work_);
+    kernels_.linear(device_.properties(), out, stream);
+}
+
 void ErwinDevicePasses::read_out(Stream stream) const {
+    if (config_.has_head()) predict(stream);
     EndArgs end;
     end.n_slot = levels_.front()->n_slot();
     end.points = at<int64_t>(points_);
-    end.y = at<float>(levels_.front()->x);
-    end.width = weights_->nodes(0).width;
+    end.y = at<float>(config_.has_head() ? work_ : levels_.front()->x);
+    end.width = config_.has_head() ? weights_->outputs().width : weights_->nodes(0).width;
     end.columns = columns_.outputs;
     end.n_column = columns_.n_output;
     end.findings = columns_.findings;

@@ -54,7 +54,7 @@ DeviceChannels DeviceWeights::children(size_t level) const {
 
 DeviceStep DeviceWeights::step(DeviceImage& image, size_t index) const {
     const StepWeights<float>& from = layers_.steps[index];
-    const std::string message = message_name(static_cast<int64_t>(index)) + "0";
+    const std::string message = message_name(config_, static_cast<int64_t>(index)) + "0";
     const int64_t c = config_.width.front(), d = config_.n_axis, width = nodes_[0].width;
     std::vector<float> parts = columns(from.message, 0, c, c);
     const std::vector<float> of_target = columns(from.message, c, c, c);
@@ -65,8 +65,8 @@ DeviceStep DeviceWeights::step(DeviceImage& image, size_t index) const {
     to.parts = image.linear(halves(c, 1), pair_, at_points, message);
     to.position = image.floats(columns(from.message, 2 * c, d, width).data(), width * d);
     to.position_bias = image.vector(nodes_[0], from.message.bias);
-    to.update =
-        image.linear(pair_, nodes_[0], from.update, update_name(static_cast<int64_t>(index)) + "0");
+    to.update = image.linear(pair_, nodes_[0], from.update,
+                             update_name(config_, static_cast<int64_t>(index)) + "0");
     to.message_norm = image.norm(nodes_[0], from.message_norm);
     to.update_norm = image.norm(nodes_[0], from.update_norm);
     return to;
@@ -77,7 +77,7 @@ DeviceWay DeviceWeights::way(DeviceImage& image, size_t level) const {
     DeviceWay to;
     if (config_.strides[level] > 1)
         to.pool = image.linear(pooled(level), nodes_[level + 1], layers_.pools[level].linear,
-                               pool_name(number) + "proj");
+                               pool_name(config_, number) + "proj");
     to.unpool = image.linear(unpooled(level), children(level), layers_.unpools[level].linear,
                              unpool_name(config_, number) + "proj");
     to.scale = image.vector(nodes_[level], layers_.unpools[level].scale);
@@ -85,8 +85,21 @@ DeviceWay DeviceWeights::way(DeviceImage& image, size_t level) const {
 }
 
 void DeviceWeights::lay_out(DeviceImage& image) {
-    embedding_ =
-        image.linear(features(), halves(config_.width.front(), 1), layers_.embed, "embed.embed_fn");
+    const int64_t n_feature = config_.n_feature, d = config_.n_axis;
+    if (config_.features == Features::fourier)
+        encoding_ = image.floats(layers_.fourier, n_feature / 2 * d);
+    if (config_.features == Features::linear) {
+        encoding_ = image.floats(layers_.positions.weight, n_feature * d);
+        encoding_bias_ = image.floats(layers_.positions.bias, n_feature);
+    }
+    embedding_ = image.linear(features(), halves(config_.width.front(), 1), layers_.embed,
+                              embed_name(config_));
+    if (config_.has_head()) {
+        const bsa::Layers<float>& last =
+            layers_.decoders.empty() ? *layers_.encoders.back() : *layers_.decoders.front();
+        head_in_ = image.linear(nodes_[0], nodes_[0], last.head1, "pred_head.0");
+        head_out_ = image.linear(nodes_[0], outputs(), last.head2, "pred_head.2");
+    }
     steps_.clear();
     ways_.clear();
     for (size_t t = 0; t < layers_.steps.size(); ++t) steps_.push_back(step(image, t));

@@ -49,7 +49,14 @@ public:
     kernels::DeviceChannels unpooled(size_t level) const;
     kernels::DeviceChannels children(size_t level) const;
 
+    kernels::DeviceChannels outputs() const { return kernels::plain_channels(config_.n_output); }
+
+    /// Return weight and bias of the features of coordinates; null if there are none.
+    const float* encoding() const { return encoding_; }
+    const float* encoding_bias() const { return encoding_bias_; }
     const kernels::DeviceLinear& embedding() const { return embedding_; }
+    const kernels::DeviceLinear& head_in() const { return head_in_; }
+    const kernels::DeviceLinear& head_out() const { return head_out_; }
     const std::vector<DeviceStep>& steps() const { return steps_; }
     const std::vector<DeviceWay>& ways() const { return ways_; }
     // Null for a stage without blocks:
@@ -66,7 +73,8 @@ private:
     const Layers<float>& layers_;
     std::vector<kernels::DeviceChannels> nodes_;  // (L + 1)
     kernels::DeviceChannels pair_;
-    kernels::DeviceLinear embedding_;
+    const float *encoding_ = nullptr, *encoding_bias_ = nullptr;
+    kernels::DeviceLinear embedding_, head_in_, head_out_;
     std::vector<DeviceStep> steps_;
     std::vector<DeviceWay> ways_;  // (L)
     std::vector<std::unique_ptr<const bsa::DeviceWeights>> encoders_, decoders_;

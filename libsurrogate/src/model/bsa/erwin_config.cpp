@@ -13,6 +13,7 @@ namespace surrogate::impl::bsa::erwin {
 namespace {
 
 constexpr size_t max_level = 32;
+constexpr int64_t max_neighbor = 256;
 
 /// Reads a list with one entry for each of n levels or stages.
 std::vector<int64_t> list_of(const nlohmann::json& network, Hyperparameters& read, const char* key,
@@ -76,6 +77,17 @@ Config parse_config(const nlohmann::json& network) {
     c.n_feature = read.integer("c_in", 1, max_width, 64);
     c.n_axis = read.integer("dimensionality", 1, 3, 3);
     c.n_step = read.integer("mp_steps", 0, max_depth, 3);
+    c.n_neighbor = read.integer("neighbors", 0, max_neighbor, 0);
+    c.n_output = read.integer("c_out", 0, max_width, 0);
+    c.features = static_cast<Features>(read.choice("pos_enc", {"fourier", "linear", "none"}, 2));
+    if (!c.has_head() && c.features != Features::given) {
+        refuse("pos_enc is '" + read.text("pos_enc", "") +
+               "' without c_out, expected 'none': the U-net alone has neither features nor head");
+    }
+    if (c.features == Features::fourier && c.n_feature % 2 != 0) {
+        refuse("c_in is " + std::to_string(c.n_feature) +
+               ", expected an even number with pos_enc 'fourier': half cosines, half sines");
+    }
     const int64_t ratio = read.integer("mlp_ratio", 1, 1024, 4);
     const double degrees = read.number("rotate", 0);
     c.width = read.integers("c_hidden", 1, max_width, max_level + 1, {});
@@ -106,8 +118,8 @@ Config parse_config(const nlohmann::json& network) {
         const bool is_last = l + 1 == c.width.size();
         const std::string number = std::to_string(l);
         add(c.encoders,
-            stage_of(c, is_last ? "bottleneck." : "encoder." + number + ".", l, heads[l], depths[l],
-                     ratio, "enc_num_heads"),
+            stage_of(c, c.prefix() + (is_last ? "bottleneck." : "encoder." + number + "."), l,
+                     heads[l], depths[l], ratio, "enc_num_heads"),
             l);
         if (is_last) break;
         if (c.strides[l] == 1 && c.width[l] != c.width[l + 1])
@@ -117,22 +129,28 @@ Config parse_config(const nlohmann::json& network) {
         // Decoders are numbered from the coarsest level; their lists are in the order of levels.
         const size_t d = c.strides.size() - 1 - l;
         add(c.decoders,
-            stage_of(c, "decoder." + std::to_string(d) + ".", l, dec_heads[l], dec_depths[l], ratio,
-                     "dec_num_heads"),
+            stage_of(c, c.prefix() + ("decoder." + std::to_string(d) + "."), l, dec_heads[l],
+                     dec_depths[l], ratio, "dec_num_heads"),
             l);
     }
+    bsa::Config& last = c.decoders.empty() ? c.encoders.back() : c.decoders.front();
+    last.is_last_stage = c.has_head();
+    if (c.has_head()) last.n_output = c.n_output;
     set_slots(c, balls, c.encoders.front());
     return c;
 }
 
-std::string message_name(int64_t step) {
-    return "embed.mpnn.message_fns." + std::to_string(step) + ".";
+std::string embed_name(const Config& config) {
+    return config.prefix() + std::string("embed.embed_fn");
 }
-std::string update_name(int64_t step) {
-    return "embed.mpnn.update_fns." + std::to_string(step) + ".";
+std::string message_name(const Config& config, int64_t step) {
+    return config.prefix() + ("embed.mpnn.message_fns." + std::to_string(step) + ".");
 }
-std::string pool_name(int64_t level) {
-    return "encoder." + std::to_string(level) + ".pool.";
+std::string update_name(const Config& config, int64_t step) {
+    return config.prefix() + ("embed.mpnn.update_fns." + std::to_string(step) + ".");
+}
+std::string pool_name(const Config& config, int64_t level) {
+    return config.encoders[static_cast<size_t>(level)].stage + "pool.";
 }
 std::string unpool_name(const Config& config, int64_t level) {
     return config.decoders[static_cast<size_t>(level)].stage + "unpool.";
@@ -142,8 +160,10 @@ namespace {
 
 void add_batch_norm(Layout& layout, const std::string& name, int64_t n) {
     add_norm(layout, name, n);
-    layout.push_back({name + ".running_mean", {n}});
-    layout.push_back({name + ".running_var", {n}});
+    for (const char* statistic : {".running_mean", ".running_var"}) {
+        layout.push_back({name + statistic, {n}});
+        layout.back().is_fixed = true;
+    }
     layout.push_back({name + ".num_batches_tracked", {1}, true});
 }
 
@@ -167,13 +187,16 @@ void add_blocks(Layout& layout, const bsa::Config& stage) {
 
 std::vector<TensorSpec> layout(const Config& config) {
     Layout layout;
-    const int64_t c = config.width.front(), d = config.n_axis;
-    add_linear(layout, "embed.embed_fn", config.n_feature, c);
+    const int64_t c = config.width.front(), d = config.n_axis, f = config.n_feature;
+    if (config.features == Features::fourier)
+        layout.push_back({"pos_enc.linear.weight", {f / 2, d}});
+    if (config.features == Features::linear) add_linear(layout, "pos_enc", d, f);
+    add_linear(layout, embed_name(config), f, c);
     for (int64_t t = 0; t < config.n_step; ++t) {
-        add_linear(layout, message_name(t) + "0", 2 * c + d, c);
-        add_norm(layout, message_name(t) + "2", c);
-        add_linear(layout, update_name(t) + "0", 2 * c, c);
-        add_norm(layout, update_name(t) + "1", c);
+        add_linear(layout, message_name(config, t) + "0", 2 * c + d, c);
+        add_norm(layout, message_name(config, t) + "2", c);
+        add_linear(layout, update_name(config, t) + "0", 2 * c, c);
+        add_norm(layout, update_name(config, t) + "1", c);
     }
     for (int64_t l = 0; l <= config.n_stride(); ++l) {
         const auto at = static_cast<size_t>(l);
@@ -181,11 +204,15 @@ std::vector<TensorSpec> layout(const Config& config) {
         if (l == config.n_stride()) break;
         const int64_t s = config.strides[at], fine = config.width[at],
                       coarse = config.width[at + 1];
-        add_linear(layout, pool_name(l) + "proj", s * (fine + d), coarse);
-        add_batch_norm(layout, pool_name(l) + "norm", coarse);
+        add_linear(layout, pool_name(config, l) + "proj", s * (fine + d), coarse);
+        add_batch_norm(layout, pool_name(config, l) + "norm", coarse);
         add_linear(layout, unpool_name(config, l) + "proj", coarse + s * d, s * fine);
         add_batch_norm(layout, unpool_name(config, l) + "norm", fine);
         add_blocks(layout, config.decoders[at]);
+    }
+    if (config.has_head()) {
+        add_linear(layout, "pred_head.0", c, c);
+        add_linear(layout, "pred_head.2", c, config.n_output);
     }
     return layout;
 }

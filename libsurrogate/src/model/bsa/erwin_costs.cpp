@@ -32,11 +32,11 @@ std::vector<LayerCost> costs_of(const Config& config, const Work& work) {
     std::vector<LayerCost> list;
     list.push_back(error_flag_cost("error flag of every rank"));
     list.push_back(
-        {"embed.embed_fn", real(work.n_solver) * 2 * c * real(config.n_feature), 0, 0, 0});
+        {embed_name(config), real(work.n_solver) * 2 * c * real(config.n_feature), 0, 0, 0});
     const double of_points = work.splits_messages ? 8 * c * c : 4 * c * c;
     const double of_edges = 2 * c * (work.splits_messages ? d : 2 * c + d);
     for (int64_t t = 0; t < config.n_step; ++t) {
-        list.push_back({"embed.mpnn step " + std::to_string(t),
+        list.push_back({config.prefix() + ("embed.mpnn step " + std::to_string(t)),
                         real(work.n_edge) * of_edges + real(work.n_solver) * of_points,
                         real(work.n_edge) * c, work.exchange_items * row_bytes, work.exchanges,
                         work.exchange_messages});
@@ -51,13 +51,17 @@ std::vector<LayerCost> costs_of(const Config& config, const Work& work) {
     for (size_t l = 0; l < config.encoders.size(); ++l) {
         add_stage(config.encoders[l], work.levels[l], work.moves, list);
         const bool is_pooled = l < config.strides.size() && config.strides[l] > 1;
-        if (is_pooled) add_transition(pool_name(static_cast<int64_t>(l)), l, true);
+        if (is_pooled) add_transition(pool_name(config, static_cast<int64_t>(l)), l, true);
     }
     for (size_t l = config.decoders.size(); l-- > 0;) {
         add_transition(unpool_name(config, static_cast<int64_t>(l)), l, false);
         add_stage(config.decoders[l], work.levels[l], work.moves, list);
     }
-    list.push_back(scatter_cost("outputs to solver order", work.n_point * row_bytes, 1));
+    if (config.has_head())
+        list.push_back({"pred_head", real(work.n_point) * 2 * c * (c + real(config.n_output)),
+                        real(work.n_point) * c, 0, 0});
+    list.push_back(scatter_cost("outputs to solver order",
+                                work.n_point * config.n_out() * work.value_bytes, 1));
     return list;
 }
 

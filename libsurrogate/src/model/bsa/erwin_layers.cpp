@@ -67,11 +67,54 @@ NormedLinear<T> normed(const Weights<T>& weights, const std::string& name, int64
 }  // namespace
 
 template <class T>
+NormedSums<T>::NormedSums(ThreadSums& sums, const Weights<T>& weights, const std::string& name,
+                          int64_t n_norm)
+    : linear(weights.linear(name + "proj")),
+      weight(weights.at(name + "norm.weight")),
+      mean(weights.at(name + "norm.running_mean")),
+      variance(weights.at(name + "norm.running_var")) {
+    combined.weight = sums.add(linear.n_in * linear.n_out);
+    combined.bias = sums.add(linear.n_out);
+    scale = sums.add(n_norm);
+    proj = sums.add_layer(name + "proj");
+    norm = sums.add_layer(name + "norm");
+}
+
+template <class T>
+void NormedSums<T>::separate(ThreadSums& sums) const {
+    const double* const of_weight = sums.at(combined.weight, 0);
+    const double* const of_bias = sums.at(combined.bias, 0);
+    double* const of_scale = sums.at(scale, 0);
+    const kernels::LinearGradient to = sums.linear(proj, 0);
+    const kernels::NormGradient to_norm = sums.norm(norm, 0);
+    for (int64_t r = 0; r < linear.n_out; ++r) {
+        const int64_t c = r % scale.size;
+        const double s =
+            static_cast<double>(weight[c]) / std::sqrt(static_cast<double>(variance[c]) + norm_eps);
+        for (int64_t k = r * linear.n_in; k < (r + 1) * linear.n_in; ++k) {
+            to.weight[k] = s * of_weight[k];
+            of_scale[c] += static_cast<double>(linear.weight[k]) * of_weight[k];
+        }
+        to.bias[r] = s * of_bias[r];
+        of_scale[c] +=
+            (static_cast<double>(linear.bias[r]) - static_cast<double>(mean[c])) * of_bias[r];
+        to_norm.bias[c] += of_bias[r];
+    }
+    for (int64_t c = 0; c < scale.size; ++c)
+        to_norm.weight[c] = of_scale[c] / std::sqrt(static_cast<double>(variance[c]) + norm_eps);
+}
+
+template struct NormedSums<float>;
+template struct NormedSums<double>;
+
+template <class T>
 Layers<T>::Layers(const Config& config, const std::shared_ptr<const MasterWeights>& master)
     : weights(std::make_shared<const Weights<T>>(master)),
-      embed(weights->linear("embed.embed_fn")) {
+      embed(weights->linear(embed_name(config))) {
+    if (config.features == Features::fourier) fourier = weights->at("pos_enc.linear.weight");
+    if (config.features == Features::linear) positions = weights->linear("pos_enc");
     for (int64_t t = 0; t < config.n_step; ++t) {
-        const std::string message = message_name(t), update = update_name(t);
+        const std::string message = message_name(config, t), update = update_name(config, t);
         steps.push_back({weights->linear(message + "0"), weights->linear(update + "0"),
                          weights->layer_norm(message + "2", norm_eps),
                          weights->layer_norm(update + "1", norm_eps)});
@@ -82,7 +125,7 @@ Layers<T>::Layers(const Config& config, const std::shared_ptr<const MasterWeight
         decoders.push_back(std::make_unique<const bsa::Layers<T>>(stage, weights));
     for (int64_t l = 0; l < config.n_stride(); ++l) {
         const auto at = static_cast<size_t>(l);
-        pools.push_back(normed(*weights, pool_name(l), config.width[at + 1]));
+        pools.push_back(normed(*weights, pool_name(config, l), config.width[at + 1]));
         unpools.push_back(normed(*weights, unpool_name(config, l), config.width[at]));
     }
 }

@@ -6,6 +6,7 @@
 
 #include "libsurrogate/src/model/bsa/erwin_config.hpp"
 #include "libsurrogate/src/model/bsa/layers.hpp"
+#include "libsurrogate/src/model/bsa/thread_sums.hpp"
 
 namespace surrogate::impl::bsa::erwin {
 
@@ -26,6 +27,24 @@ struct NormedLinear {
     Derived<T> derived;
 };
 
+/// Sums of the gradients of a NormedLinear: first of the combined layer, then of the tensors of the
+/// file, with the statistics of the norm as constants.
+template <class T>
+struct NormedSums {
+    /// Adds the tensors name + "proj" and name + "norm", whose norm has n_norm channels.
+    NormedSums(ThreadSums& sums, const Weights<T>& weights, const std::string& name,
+               int64_t n_norm);
+    /// Computes the gradients of the tensors in the set of thread 0 from the sums of the
+    /// combined layer.
+    void separate(ThreadSums& sums) const;
+
+    kernels::Linear<T> linear;
+    const T *weight, *mean, *variance;  ///< of the norm
+    ThreadSums::Layer combined;
+    ThreadSums::Part scale;  ///< (n_norm) of s, without its part in `combined`
+    ThreadSums::Layer proj, norm;
+};
+
 /// All weights of a U-net in one precision.
 template <class T>
 struct Layers {
@@ -34,6 +53,8 @@ struct Layers {
     Layers(const Config& config, const std::shared_ptr<const MasterWeights>& master);
 
     std::shared_ptr<const Weights<T>> weights;
+    const T* fourier = nullptr;    ///< (c_in / 2, d)
+    kernels::Linear<T> positions;  ///< linear features only
     kernels::Linear<T> embed;
     std::vector<StepWeights<T>> steps;
     std::vector<std::unique_ptr<const bsa::Layers<T>>> encoders, decoders;  ///< see Config

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "kernels/activation/activation.hpp"
+#include "kernels/embedding/embedding.hpp"
 
 namespace surrogate::impl::bsa::erwin {
 
@@ -20,37 +21,55 @@ Messages<T>::Messages(const Config& config, const Layers<T>& layers, const kerne
       domain_(domain),
       features_(features),
       n_channel_(config.width.front()) {
+    const bool has_own = config.features != Features::given;
     for (int thread = 0; thread < queue.n_thread(); ++thread) {
         scratch_.push_back({Buffer<T>((2 * n_channel_ + config.n_axis) * tile_points),
-                            Buffer<T>(n_channel_ * tile_points)});
+                            Buffer<T>(n_channel_ * tile_points),
+                            Buffer<T>(has_own ? config.n_feature * tile_points : 0),
+                            Buffer<T>(has_own ? config.n_axis * tile_points : 0)});
     }
 }
 
-void require_edges(const PointDomain& domain) {
-    if (domain.edges() || domain.n_global() == 0) return;
-    throw Error(Status::invalid_argument,
-                "Erwin's U-net needs edges, but the domain has none" +
-                    std::string(domain.revision() > 0 ? " since its points moved" : "") +
-                    "; set them with surrogate_domain_set_edges");
+const Edges* edges_of(const Config& config, const PointDomain& domain, const kernels::Queue& queue,
+                      const TreePoints& points, const RowRoute& route, Edges& nearest) {
+    Communicator& comm = domain.context().comm();
+    if (config.n_step == 0) return nullptr;
+    if (!domain.edges() && config.n_neighbor > 0) {
+        nearest = nearest_edges(comm, queue, points, config.n_axis, route, config.n_neighbor);
+        return &nearest;
+    }
+    comm.agree([&] {
+        if (domain.edges() || domain.n_global() == 0) return;
+        throw Error(Status::invalid_argument,
+                    "Erwin's U-net needs edges, but the domain has none" +
+                        std::string(domain.revision() > 0 ? " since its points moved" : "") +
+                        "; set them with surrogate_domain_set_edges, or give the card "
+                        "network.neighbors");
+    });
+    return domain.edges();
 }
 
 template <class T>
-void Messages<T>::connect(std::span<const float> positions) {
+void Messages<T>::connect(const TreePoints& points, const RowRoute& route) {
     Communicator& comm = domain_.context().comm();
+    edges_ = edges_of(config_, domain_, queue_, points, route, nearest_);
     std::vector<NeighborExchange::Want> wants;
     comm.agree([&] {
-        if (config_.n_step > 0) {
-            require_edges(domain_);
-            wants = find_sources();
-        }
+        wants = find_sources();
         const int64_t n = domain_.n_local(), d = config_.n_axis;
         const int64_t n_row = n + std::ssize(wants);
         position_.resize(n_row * d);
         for (int64_t i = 0; i < n; ++i)
-            for (int64_t k = 0; k < d; ++k)
-                position_[i * d + k] = positions[static_cast<size_t>(k * n + i)];
+            for (int64_t k = 0; k < d; ++k) position_[i * d + k] = points.x[k * n + i];
         h_.resize(n_row * n_channel_);
         resize_tiles(mean_, n_tile(), n_channel_);
+        if (!keeps_) return;
+        kept_h_.resize(layers_.steps.size());
+        kept_mean_.resize(layers_.steps.size());
+        for (size_t step = 0; step < kept_h_.size(); ++step) {
+            kept_h_[step].resize(h_.size());
+            kept_mean_[step].resize(mean_.size());
+        }
     });
     const auto item_bytes = std::max(n_channel_ * static_cast<int64_t>(sizeof(T)),
                                      config_.n_axis * static_cast<int64_t>(sizeof(float)));
@@ -66,7 +85,7 @@ std::vector<NeighborExchange::Want> Messages<T>::find_sources() {
     source_.clear();
     target_.clear();
     std::vector<NeighborExchange::Want> wants;
-    const Edges* const edges = domain_.edges();
+    const Edges* const edges = edges_;
     if (!edges) return wants;
     const int own = domain_.context().comm().rank();
     using Source = std::pair<int64_t, int64_t>;  // rank, row
@@ -121,20 +140,41 @@ void Messages<T>::exchange_positions() {
 template <class T>
 void Messages<T>::run(T* to) {
     queue_.parallel_for(n_tile(), [&](int64_t tile, int thread) { embed(tile, thread); });
-    for (const StepWeights<T>& w : layers_.steps) {
+    for (size_t step = 0; step < layers_.steps.size(); ++step) {
+        const StepWeights<T>& w = layers_.steps[step];
         exchange_rows_of(exchange_, domain_.context().comm(), queue_, h_.data(), n_channel_);
         queue_.parallel_for(n_tile(),
                             [&](int64_t tile, int thread) { sum_messages(w, tile, thread); });
+        if (keeps_) {
+            std::copy_n(h_.data(), h_.size(), kept_h_[step].data());
+            std::copy_n(mean_.data(), mean_.size(), kept_mean_[step].data());
+        }
         queue_.parallel_for(n_tile(), [&](int64_t tile, int thread) { update(w, tile, thread); });
     }
     std::copy_n(h_.data(), domain_.n_local() * n_channel_, to);
 }
 
 template <class T>
+Tile<T> Messages<T>::features(int64_t tile, Scratch& scratch) {
+    if (config_.features == Features::given) return features_.input(tile);
+    const int64_t n = count(tile), d = config_.n_axis;
+    const Tile<T> p{scratch.positions.data(), {d, n}, {tile_points, 1}};
+    for (int64_t i = 0; i < n; ++i)
+        for (int64_t k = 0; k < d; ++k)
+            p(k, i) = static_cast<T>(position_[(tile * tile_points + i) * d + k]);
+    const Tile<T> f{scratch.features.data(), {config_.n_feature, n}, {tile_points, 1}};
+    if (config_.features == Features::fourier)
+        kernels::fourier_features<T>(queue_, config_.n_feature / 2, layers_.fourier, p, f);
+    else
+        kernels::linear<T>(queue_, layers_.positions, p, {}, f);
+    return f;
+}
+
+template <class T>
 void Messages<T>::embed(int64_t tile, int thread) {
     Scratch& scratch = scratch_[static_cast<size_t>(thread)];
     const Tile<T> e{scratch.out.data(), {n_channel_, count(tile)}, {tile_points, 1}};
-    kernels::linear<T>(queue_, layers_.embed, features_.input(tile), {}, e);
+    kernels::linear<T>(queue_, layers_.embed, features(tile, scratch), {}, e);
     T* const rows = h_.data() + tile * tile_points * n_channel_;
     for (int64_t i = 0; i < e.shape[1]; ++i)
         for (int64_t c = 0; c < n_channel_; ++c) rows[i * n_channel_ + c] = e(c, i);
@@ -146,10 +186,9 @@ void Messages<T>::sum_messages(const StepWeights<T>& w, int64_t tile, int thread
     Scratch& scratch = scratch_[static_cast<size_t>(thread)];
     const Tile<T> sum = mean(tile);
     std::fill_n(sum.data, n_channel_ * tile_points, T(0));
-    const Edges* const edges = domain_.edges();
-    if (!edges) return;
+    if (!edges_) return;
     const int64_t first = tile * tile_points;
-    const int64_t* const begins = edges->first.data() + first;
+    const int64_t* const begins = edges_->first.data() + first;
     for (int64_t e = begins[0]; e < begins[sum.shape[1]]; e += tile_points)
         send_along(w, {e, std::min(e + tile_points, begins[sum.shape[1]])}, first, scratch, sum);
     for (int64_t i = 0; i < sum.shape[1]; ++i) {
@@ -201,8 +240,11 @@ void Messages<T>::update(const StepWeights<T>& w, int64_t tile, int thread) {
 template <class T>
 int64_t Messages<T>::bytes() const {
     int64_t n_byte = position_.bytes() + h_.bytes() + mean_.bytes() + exchange_.bytes() +
-                     static_cast<int64_t>(16 * source_.size());
-    for (const Scratch& s : scratch_) n_byte += s.in.bytes() + s.out.bytes();
+                     static_cast<int64_t>(16 * source_.size() + 20 * nearest_.source_row.size());
+    for (const auto* kept : {&kept_h_, &kept_mean_})
+        for (const Buffer<T>& buffer : *kept) n_byte += buffer.bytes();
+    for (const Scratch& s : scratch_)
+        n_byte += s.in.bytes() + s.out.bytes() + s.features.bytes() + s.positions.bytes();
     return n_byte;
 }
 

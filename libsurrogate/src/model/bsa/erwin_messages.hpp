@@ -7,17 +7,24 @@
 
 #include "kernels/base/buffer.hpp"
 #include "kernels/base/queue.hpp"
+#include "libsurrogate/src/domain/nearest_edges.hpp"
 #include "libsurrogate/src/domain/point_ports.hpp"
 #include "libsurrogate/src/model/bsa/erwin_layers.hpp"
 #include "libsurrogate/src/ranks/neighbor_exchange.hpp"
 
 namespace surrogate::impl::bsa::erwin {
 
-/// Throws invalid_argument if the domain has points and no edges. Local.
-void require_edges(const PointDomain& domain);
+/// Returns the edges along which messages are sent: the edges of the domain, or else, in `nearest`,
+/// from the nearest points. Returns null without message steps. Collective. Throws, on all ranks:
+/// invalid_argument if the domain has points and no edges and the card no number of neighbors,
+/// no_memory.
+///   route  from the solver's points to the order of the tree
+const Edges* edges_of(const Config& config, const PointDomain& domain, const kernels::Queue& queue,
+                      const TreePoints& points, const RowRoute& route, Edges& nearest);
 
 /// Computes the embedding of Erwin: h = embed(features), then steps of message passing along the
-/// edges of the domain, on the ranks of the solver's points.
+/// edges of the domain, or from the nearest points, on the ranks of the solver's points. Features
+/// are the caller's fields, or functions of the positions.
 ///   message of an edge from j to i   LayerNorm(gelu(W [h_j, h_i, p_j - p_i] + b))
 ///   h_i += LayerNorm(W' [h_i, mean of the messages to i] + b')
 /// Rows h of sources on other ranks are sent once per step. A mean is summed in the order of the
@@ -29,21 +36,35 @@ public:
     Messages(const Config& config, const Layers<T>& layers, const kernels::Queue& queue,
              const PointDomain& domain, PointPorts<T>& features);
 
-    /// Sets the current edges and positions, (d, n_local). Collective. Throws, on all ranks:
-    /// invalid_argument if the domain has no edges, no_memory.
-    void connect(std::span<const float> positions);
+    /// Sets the current points and edges. Collective. Throws the errors of edges_of().
+    ///   route  from the solver's points to the order of the tree
+    void connect(const TreePoints& points, const RowRoute& route);
 
     /// Writes h of the solver's points, (n_local, C). Collective.
     void run(T* to);
 
+    /// Makes run() store the following for a backward pass on one rank. Before connect().
+    void keep() { keeps_ = true; }
+    /// Return h before a step, (n_local, C), and the means of its messages, in tiles.
+    const T* kept_h(size_t step) const { return kept_h_[step].data(); }
+    const T* kept_mean(size_t step) const { return kept_mean_[step].data(); }
+    /// Returns the positions of the points, (n_local, d).
+    const float* positions() const { return position_.data(); }
+    /// Returns the number of edges to the points before point i. sources() has their rows of h.
+    int64_t first_edge(int64_t i) const {
+        return edges_ ? edges_->first[static_cast<size_t>(i)] : 0;
+    }
+    std::span<const int64_t> sources() const { return source_; }
+
+    int64_t n_point() const { return domain_.n_local(); }
     int64_t n_edge() const { return std::ssize(source_); }
     const NeighborExchange& exchange() const { return exchange_; }
     int64_t bytes() const;
 
 private:
-    /// Tiles of one thread: input and output of a layer.
+    /// Tiles of one thread: input and output of a layer, features and positions.
     struct Scratch {
-        kernels::Buffer<T> in, out;
+        kernels::Buffer<T> in, out, features, positions;
     };
     std::vector<NeighborExchange::Want> find_sources();
     void exchange_positions();
@@ -53,6 +74,7 @@ private:
     void send_along(const StepWeights<T>& w, Range edges, int64_t first_target, Scratch& scratch,
                     kernels::Tile<T> sum);
     void update(const StepWeights<T>& w, int64_t tile, int thread);
+    kernels::Tile<T> features(int64_t tile, Scratch& scratch);
     int64_t n_tile() const { return (domain_.n_local() + tile_points - 1) / tile_points; }
     int64_t count(int64_t tile) const {
         return std::min(tile_points, domain_.n_local() - tile * tile_points);
@@ -69,7 +91,9 @@ private:
     kernels::Queue queue_;
     const PointDomain& domain_;
     PointPorts<T>& features_;
-    int64_t n_channel_;          // C
+    int64_t n_channel_;  // C
+    Edges nearest_;      // if the domain has no edges
+    const Edges* edges_ = nullptr;
     NeighborExchange exchange_;  // sources on other ranks
     // (n_edge) row of h: this rank's points, then sources on other ranks
     std::vector<int64_t> source_;
@@ -77,7 +101,9 @@ private:
     kernels::Buffer<float> position_;  // (rows of h, d)
     kernels::Buffer<T> h_;             // (n_local + sources on other ranks, C)
     kernels::Buffer<T> mean_;          // (n_tile, C, tile_points)
-    std::vector<Scratch> scratch_;     // (n_thread)
+    bool keeps_ = false;
+    std::vector<kernels::Buffer<T>> kept_h_, kept_mean_;  // (n_step) if keeps_
+    std::vector<Scratch> scratch_;                        // (n_thread)
 };
 
 }  // namespace surrogate::impl::bsa::erwin

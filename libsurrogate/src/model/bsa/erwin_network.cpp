@@ -16,17 +16,25 @@ public:
         : config_(config), layers_(config, master) {}
 
     std::vector<Port> inputs() const override {
-        return {{"positions", config_.n_axis, PortPlace::coordinates},
-                {"features", config_.n_feature}};
+        std::vector<Port> ports{{"positions", config_.n_axis, PortPlace::coordinates}};
+        if (config_.n_given() > 0) ports.push_back({"features", config_.n_given()});
+        return ports;
     }
     std::vector<Port> outputs() const override {
-        return {{"y", config_.width.front(), PortPlace::output_points}};
+        return {{"y", config_.n_out(), PortPlace::output_points}};
     }
 
     std::unique_ptr<Program> program(const PlanRequest& request) const override {
         const PointDomain& points = same_points(request, "Erwin's U-net");
         return layers_.with(request.is_double(), [&](const auto& layers) {
             return make_program(config_, layers, points, request);
+        });
+    }
+
+    std::unique_ptr<GradientProgram> gradient_program(const PlanRequest& request) const override {
+        const PointDomain& points = same_points(request, "Erwin");
+        return layers_.with(request.is_double(), [&](const auto& layers) {
+            return make_gradient_program(config_, layers, points, request);
         });
     }
 

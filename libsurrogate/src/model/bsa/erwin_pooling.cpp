@@ -22,7 +22,7 @@ Pooling<T>::Pooling(const kernels::Queue& queue, const NormedLinear<T>& pool,
       n_axis_(n_axis) {}
 
 template <class T>
-void Pooling<T>::resize() {
+void Pooling<T>::resize(bool has_backward) {
     const SlotShape& shape = coarse_.shape();
     const int64_t n_relative = stride_ * n_axis_;
     relative_.resize(shape.size(n_relative));
@@ -38,8 +38,9 @@ void Pooling<T>::resize() {
     const int64_t widest_in = std::max(pool_.linear.n_in, unpool_.linear.n_in);
     const int64_t n_child_channel = unpool_.linear.n_out / stride_;
     for (int thread = 0; thread < queue_.n_thread(); ++thread)
-        scratch_.push_back(
-            {Buffer<T>(widest_in * shape.row()), Buffer<T>(n_child_channel * shape.row())});
+        scratch_.push_back({Buffer<T>(widest_in * shape.row()),
+                            Buffer<T>(n_child_channel * shape.row()),
+                            Buffer<T>(has_backward ? widest_in * shape.row() : 0)});
 }
 
 template <class T>
@@ -65,15 +66,23 @@ void Pooling<T>::pool_tile(Tiles<const T> fine, Tile<T> to, int64_t tile, int th
             for (int64_t c = 0; c < n_channel; ++c) to(c, i) = fine(c, first + i);
         return;
     }
-    Scratch& scratch = scratch_[static_cast<size_t>(thread)];
-    const Tile<T> u{scratch.in.data(), {pool_.linear.n_in, n}, to.stride};
+    const Tile<T> u = pool_input(fine, tile, scratch_[static_cast<size_t>(thread)]);
+    kernels::linear<T>(queue_, pool_.linear, u, {}, to);
+}
+
+/// Returns [x_0 .. x_{S-1}, rel] of the parents of a tile.
+template <class T>
+Tile<T> Pooling<T>::pool_input(Tiles<const T> fine, int64_t tile, Scratch& scratch) const {
+    const SlotShape& shape = coarse_.shape();
+    const int64_t n = shape.n_column, n_channel = fine.n_channel;
+    const Tile<T> u{scratch.in.data(), {pool_.linear.n_in, n}, {shape.row(), 1}};
     for (int64_t i = 0; i < n; ++i)
         for (int64_t j = 0; j < stride_; ++j) {
-            const T* const child = fine.column((first + i) * stride_ + j);
+            const T* const child = fine.column((tile * n + i) * stride_ + j);
             for (int64_t c = 0; c < n_channel; ++c) u(j * n_channel + c, i) = child[c * fine.row];
         }
     add_relative(tile, kernels::channels(u, stride_ * n_channel, stride_ * n_axis_));
-    kernels::linear<T>(queue_, pool_.linear, u, {}, to);
+    return u;
 }
 
 template <class T>
@@ -87,17 +96,12 @@ template <class T>
 void Pooling<T>::unpool_tile(Tile<const T> from, Tiles<const T> skip, Tiles<T> fine, int64_t tile,
                              int thread) {
     Scratch& scratch = scratch_[static_cast<size_t>(thread)];
-    const int64_t n = from.shape[1], n_parent = from.shape[0], n_channel = fine.n_channel;
+    const int64_t n = from.shape[1], n_channel = fine.n_channel;
     const int64_t first = tile * coarse_.shape().n_column;
-    const Tile<T> u{scratch.in.data(), {unpool_.linear.n_in, n}, from.stride};
-    std::copy_n(from.data, n_parent * from.stride[0], u.data);
-    add_relative(tile, kernels::channels(u, n_parent, stride_ * n_axis_));
+    const Tile<T> u = unpool_input(from, tile, scratch);
     const Tile<T> z{scratch.out.data(), {n_channel, n}, from.stride};
     for (int64_t j = 0; j < stride_; ++j) {
-        const int64_t row = j * n_channel, n_in = unpool_.linear.n_in;
-        const kernels::Linear<T> child{n_in, n_channel, unpool_.linear.weight + row * n_in,
-                                       unpool_.linear.bias + row};
-        kernels::linear<T>(queue_, child, u, {}, z);
+        kernels::linear<T>(queue_, child(j), u, {}, z);
         for (int64_t i = 0; i < n; ++i) {
             const int64_t slot = (first + i) * stride_ + j;
             const T* const kept = skip.column(slot);
@@ -108,10 +112,84 @@ void Pooling<T>::unpool_tile(Tile<const T> from, Tiles<const T> skip, Tiles<T> f
     }
 }
 
+/// Returns [x_parent, rel] of a tile.
+template <class T>
+Tile<T> Pooling<T>::unpool_input(Tile<const T> from, int64_t tile, Scratch& scratch) const {
+    const int64_t n_parent = from.shape[0];
+    const Tile<T> u{scratch.in.data(), {unpool_.linear.n_in, from.shape[1]}, from.stride};
+    std::copy_n(from.data, n_parent * from.stride[0], u.data);
+    add_relative(tile, kernels::channels(u, n_parent, stride_ * n_axis_));
+    return u;
+}
+
+/// Returns the rows of the layer that compute child j of each parent.
+template <class T>
+kernels::Linear<T> Pooling<T>::child(int64_t j) const {
+    const int64_t n_in = unpool_.linear.n_in, n = unpool_.linear.n_out / stride_;
+    return {n_in, n, unpool_.linear.weight + j * n * n_in, unpool_.linear.bias + j * n};
+}
+
+template <class T>
+void Pooling<T>::pool_backward(const kernels::Queue& queue, Tiles<const T> fine,
+                               Tiles<const T> dcoarse, Tiles<T> dfine, const NormedSums<T>& layer,
+                               ThreadSums& sums) {
+    const int64_t n_channel = fine.n_channel, n = coarse_.shape().n_column;
+    queue.parallel_for(coarse_.shape().n_tile(), [&](int64_t tile, int thread) {
+        const Tile<const T> dy = dcoarse.tile(tile);
+        if (stride_ == 1) {
+            for (int64_t i = 0; i < n; ++i)
+                for (int64_t c = 0; c < n_channel; ++c) dfine(c, tile * n + i) += dy(c, i);
+            return;
+        }
+        Scratch& scratch = scratch_[static_cast<size_t>(thread)];
+        const Tile<T> u = pool_input(fine, tile, scratch);
+        const Tile<T> du{scratch.din.data(), u.shape, u.stride};
+        kernels::linear_gradient<T>(queue, u, dy, sums.linear(layer.combined, thread));
+        kernels::linear_backward<T>(queue, pool_.linear, dy, {}, false, du);
+        for (int64_t i = 0; i < n; ++i)
+            for (int64_t j = 0; j < stride_; ++j)
+                for (int64_t c = 0; c < n_channel; ++c)
+                    dfine(c, (tile * n + i) * stride_ + j) += du(j * n_channel + c, i);
+    });
+}
+
+template <class T>
+void Pooling<T>::unpool_backward(const kernels::Queue& queue, Tiles<const T> coarse,
+                                 Tiles<const T> skip, Tiles<T> dfine, Tiles<T> dcoarse,
+                                 const NormedSums<T>& layer, ThreadSums& sums) {
+    const int64_t n_channel = dfine.n_channel, n = coarse_.shape().n_column;
+    queue.parallel_for(coarse_.shape().n_tile(), [&](int64_t tile, int thread) {
+        Scratch& scratch = scratch_[static_cast<size_t>(thread)];
+        const Tile<const T> from = coarse.tile(tile);
+        const Tile<T> u = unpool_input(from, tile, scratch);
+        const Tile<T> du{scratch.din.data(), u.shape, u.stride};
+        const Tile<T> dy{scratch.out.data(), {n_channel, n}, from.stride};
+        const kernels::LinearGradient all = sums.linear(layer.combined, thread);
+        double* const of_scale = sums.at(layer.scale, thread);
+        for (int64_t j = 0; j < stride_; ++j) {
+            for (int64_t i = 0; i < n; ++i) {
+                const int64_t slot = (tile * n + i) * stride_ + j;
+                for (int64_t c = 0; c < n_channel; ++c) {
+                    T& d = dfine(c, slot);
+                    dy(c, i) = d;
+                    of_scale[c] += static_cast<double>(d) * static_cast<double>(skip(c, slot));
+                    d *= unpool_.scale[c];
+                }
+            }
+            const kernels::Linear<T> rows = child(j);
+            const int64_t first = j * n_channel;
+            kernels::linear_gradient<T>(queue, u, dy,
+                                        {all.weight + first * rows.n_in, all.bias + first});
+            kernels::linear_backward<T>(queue, rows, dy, {}, j > 0, du);
+        }
+        copy_tile(kernels::channels(du, 0, dcoarse.n_channel), dcoarse.tile(tile));
+    });
+}
+
 template <class T>
 int64_t Pooling<T>::bytes() const {
     int64_t n_byte = relative_.bytes();
-    for (const Scratch& s : scratch_) n_byte += s.in.bytes() + s.out.bytes();
+    for (const Scratch& s : scratch_) n_byte += s.in.bytes() + s.out.bytes() + s.din.bytes();
     return n_byte;
 }
 

@@ -23,7 +23,7 @@ public:
             const TreePlan<T>& fine, const TreePlan<T>& coarse, int64_t stride, int64_t n_axis);
 
     /// Allocates memory; call it after the levels are built. Local.
-    void resize();
+    void resize(bool has_backward = false);
 
     /// Computes the parents, (C, n) tiles of the coarser level, from the children. Local.
     void pool(kernels::Tiles<const T> fine, kernels::Tiles<T> coarse);
@@ -31,13 +31,29 @@ public:
     void unpool(kernels::Tiles<const T> coarse, kernels::Tiles<const T> skip,
                 kernels::Tiles<T> fine);
 
+    /// Adds the gradient of the children to dfine, and of weights to `sums`, from the gradient of
+    /// the parents. `queue` must have at most the threads of the constructor's. Local; after
+    /// resize(true).
+    void pool_backward(const kernels::Queue& queue, kernels::Tiles<const T> fine,
+                       kernels::Tiles<const T> dcoarse, kernels::Tiles<T> dfine,
+                       const NormedSums<T>& layer, ThreadSums& sums);
+    /// Computes the gradient of the parents in dcoarse, and adds the gradient of weights to `sums`.
+    /// dfine: gradient of the children, receives the gradient of the skip connection. As above.
+    void unpool_backward(const kernels::Queue& queue, kernels::Tiles<const T> coarse,
+                         kernels::Tiles<const T> skip, kernels::Tiles<T> dfine,
+                         kernels::Tiles<T> dcoarse, const NormedSums<T>& layer, ThreadSums& sums);
+
     int64_t bytes() const;
 
 private:
-    /// Tiles of one thread: input and output of a layer.
+    /// Tiles of one thread: input and output of a layer, and the gradient of the input.
     struct Scratch {
-        kernels::Buffer<T> in, out;
+        kernels::Buffer<T> in, out, din;
     };
+    kernels::Tile<T> pool_input(kernels::Tiles<const T> fine, int64_t tile, Scratch& scratch) const;
+    kernels::Tile<T> unpool_input(kernels::Tile<const T> from, int64_t tile,
+                                  Scratch& scratch) const;
+    kernels::Linear<T> child(int64_t j) const;
     void pool_tile(kernels::Tiles<const T> fine, kernels::Tile<T> to, int64_t tile, int thread);
     void unpool_tile(kernels::Tile<const T> from, kernels::Tiles<const T> skip,
                      kernels::Tiles<T> fine, int64_t tile, int thread);

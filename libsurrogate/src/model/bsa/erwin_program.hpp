@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "libsurrogate/src/model/bsa/erwin_layers.hpp"
-#include "libsurrogate/src/model/family/program.hpp"
+#include "libsurrogate/src/model/family/gradient_program.hpp"
 
 namespace surrogate::impl::bsa::erwin {
 
@@ -13,5 +13,15 @@ namespace surrogate::impl::bsa::erwin {
 template <class T>
 std::unique_ptr<Program> make_program(const Config& config, const Layers<T>& layers,
                                       const PointDomain& domain, const PlanRequest& request);
+
+/// Creates the program with forward and backward pass on a domain of points on one rank. Local.
+/// `config`, `layers`, the domain and the objects of the request must outlive it. Throws
+/// not_supported on several ranks. Trees, edges and statistics of batch norms count as constants.
+/// Gradients are bitwise reproducible under the conditions of Ball Sparse Attention.
+template <class T>
+std::unique_ptr<GradientProgram> make_gradient_program(const Config& config,
+                                                       const Layers<T>& layers,
+                                                       const PointDomain& domain,
+                                                       const PlanRequest& request);
 
 }  // namespace surrogate::impl::bsa::erwin

@@ -38,11 +38,14 @@ InitialValues initial_values(const Card&, const Layout& layout, size_t i, uint64
     using Kind = InitialValues::Kind;
     const TensorSpec& tensor = layout[i];
     if (tensor.name.ends_with(".running_var")) return {Kind::constant, 1, 0};
+    if (tensor.name == "pos_enc.linear.weight") return {Kind::normal, 0, 1};
+    if (tensor.name.starts_with("pos_enc.") || tensor.name.starts_with("pred_head."))
+        return linear_values(layout, i);
     return transformer_values(tensor);
 }
 
-bool is_of_output(const Card&, const TensorSpec&) {
-    return false;  // the last layer of the U-net is a block
+bool is_of_output(const Card&, const TensorSpec& tensor) {
+    return tensor.name.starts_with("pred_head.2.");  // without a head the last layer is a block
 }
 
 }  // namespace erwin

@@ -15,6 +15,14 @@ double query_scale(const Config& config) {
     return std::numbers::log2e / std::sqrt(static_cast<double>(config.head_dim()));
 }
 
+int64_t QkvRows::row(int64_t part, int64_t channel) const {
+    return is_interleaved ? 3 * channel + part : part * n_channel + channel;
+}
+
+QkvRows qkv_rows(const Config& config) {
+    return {config.n_channel, !config.has_ends()};
+}
+
 std::string layer_name(const Config& config, int64_t layer) {
     if (config.is_single_layer) return "";
     return (config.is_stage() ? config.stage + "blocks." : "main_model.layers.") +
@@ -26,22 +34,19 @@ namespace {
 /// Weight (3C, C) and bias (3C) of qkv: queries, keys, values; the queries are scaled.
 template <class T>
 struct ScaledQkv {
-    int64_t n_channel;
-    bool is_interleaved;  ///< the file's row of channel e of head h is h*3D + e*3 + {q, k, v}
+    QkvRows rows;  ///< of the file
     double scale;
     const T* weight;
     const T* bias;
 
+    int64_t n_channel = rows.n_channel;
     int64_t size() const { return 3 * n_channel * (n_channel + 1); }
-    int64_t file_row(int64_t part, int64_t channel) const {
-        return is_interleaved ? 3 * channel + part : part * n_channel + channel;
-    }
     void operator()(T* to) const {
         T* const to_bias = to + 3 * n_channel * n_channel;
         for (int64_t part = 0; part < 3; ++part) {
             const double s = part == 0 ? scale : 1;
             for (int64_t channel = 0; channel < n_channel; ++channel) {
-                const int64_t row = part * n_channel + channel, from = file_row(part, channel);
+                const int64_t row = part * n_channel + channel, from = rows.row(part, channel);
                 for (int64_t c = 0; c < n_channel; ++c)
                     to[row * n_channel + c] = static_cast<T>(weight[from * n_channel + c] * s);
                 to_bias[row] = static_cast<T>(bias[from] * s);
@@ -136,7 +141,7 @@ private:
 
     void set_qkv(const std::string& name, LayerWeights<T>& w) const {
         const int64_t c = config_.n_channel;
-        const ScaledQkv<T> scaled{c, !config_.has_ends(), query_scale(config_),
+        const ScaledQkv<T> scaled{qkv_rows(config_), query_scale(config_),
                                   weights_.at(name + "qkv.weight"), weights_.at(name + "qkv.bias")};
         w.qkv = weights_.derive(scaled.size(), scaled);
         const T* const weight = w.qkv.data();
@@ -198,12 +203,14 @@ Layers<T>::Layers(const Config& config, std::shared_ptr<const Weights<T>> shared
     : weights(std::move(shared)) {
     const Source<T> source(config, *weights);
     for (int64_t i = 0; i < config.depth; ++i) layers.push_back(source.layer(i));
+    if (config.has_head()) {
+        head1 = weights->linear("pred_head.0");
+        head2 = weights->linear("pred_head.2");
+    }
     if (!config.has_ends()) return;
     if (config.features == Features::fourier) fourier = weights->at("pos_enc.linear.weight");
     if (config.features == Features::linear) positions = weights->linear("pos_enc");
     embed = weights->linear("main_model.embed");
-    head1 = weights->linear("pred_head.0");
-    head2 = weights->linear("pred_head.2");
 }
 
 template struct Layers<float>;

@@ -74,6 +74,16 @@ struct Layers {
 /// Returns the factor of queries.
 double query_scale(const Config& config);
 
+/// Rows of qkv in a file: queries, keys and values one after the other, or, in Erwin's files, row
+/// h*3D + e*3 + {q, k, v} for channel e of head h.
+struct QkvRows {
+    int64_t n_channel;
+    bool is_interleaved;
+    /// Returns the row of a channel of queries (part 0), keys (1) or values (2).
+    int64_t row(int64_t part, int64_t channel) const;
+};
+QkvRows qkv_rows(const Config& config);
+
 /// Returns the prefix of the names of a layer's tensors, and of its attention's tensors.
 std::string layer_name(const Config& config, int64_t layer);
 

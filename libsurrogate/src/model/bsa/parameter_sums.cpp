@@ -64,11 +64,15 @@ private:
 void add_qkv(const Adder& adder, const WeightName& name, const Config& config,
              const LayerSums& sums) {
     const int64_t c = config.n_channel;
+    const QkvRows rows = qkv_rows(config);
     const LinearGradient* const parts[] = {&sums.q, &sums.k, &sums.v};
     for (int64_t part = 0; part < 3; ++part) {
         const double factor = part == 0 ? query_scale(config) : 1;
-        adder.add(name + ".weight", parts[part]->weight, c * c, factor, part * c * c);
-        adder.add(name + ".bias", parts[part]->bias, c, factor, part * c);
+        for (int64_t channel = 0; channel < c; ++channel) {
+            const int64_t row = rows.row(part, channel);
+            adder.add(name + ".weight", parts[part]->weight + channel * c, c, factor, row * c);
+            adder.add(name + ".bias", parts[part]->bias + channel, 1, factor, row);
+        }
     }
 }
 
@@ -152,20 +156,23 @@ int64_t LayerSums::lay_out(double* memory) {
 void LayerSums::move_to(const SumTarget& target, const WeightName& name, Part part) {
     if (parts_[part].size() == 0) return;
     const Config& c = *config_;
-    const WeightName attention = name + "attn.";
+    const WeightName attention = name + (c.is_stage() ? "BMSA." : "attn.");
+    const WeightName mlp_name = name + (c.is_stage() ? "swiglu." : "mlp.");
     const Adder adder(target);
     if (part == start) {
         adder.add(name + "norm1.weight", norm1.weight, c.n_channel);
         add_qkv(adder, attention + "qkv", c, *this);
-        if (c.has_balls()) adder.add(attention + "position_proj", position, c.n_axis, c.n_channel);
+        if (c.has_balls())
+            adder.add(attention + (c.is_stage() ? "pe_proj" : "position_proj"), position, c.n_axis,
+                      c.n_channel);
         if (gates.weight) add_gates(adder, attention + "gated_attention.", c, *this);
     }
     if (part == finish) {
         adder.add(name + "norm2.weight", norm2.weight, c.n_channel);
-        adder.add(attention + "out_proj", out, c.n_channel, c.n_channel);
-        adder.add(name + "mlp.w1", mlp[0], c.n_channel, c.n_hidden);
-        adder.add(name + "mlp.w2", mlp[1], c.n_channel, c.n_hidden);
-        adder.add(name + "mlp.w3", mlp[2], c.n_hidden, c.n_channel);
+        adder.add(attention + (c.is_stage() ? "proj" : "out_proj"), out, c.n_channel, c.n_channel);
+        adder.add(mlp_name + "w1", mlp[0], c.n_channel, c.n_hidden);
+        adder.add(mlp_name + "w2", mlp[1], c.n_channel, c.n_hidden);
+        adder.add(mlp_name + "w3", mlp[2], c.n_hidden, c.n_channel);
     }
     if (part == static_gate) add_gates(adder, attention + "gated_attention.", c, *this);
     if (part == distance)

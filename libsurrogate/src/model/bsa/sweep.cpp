@@ -71,7 +71,7 @@ template <class T>
 void Sweep<T>::head(int64_t point_tile, int thread) {
     Scratch& scratch = scratch_[static_cast<size_t>(thread)];
     const Tile<T> y = ports_.output(point_tile);
-    const Tile<T> z = config_.has_ends()
+    const Tile<T> z = config_.has_head()
                           ? tile_in(scratch.channels, config_.n_channel, y.shape[1], tile_points)
                           : y;
     const Tiles<T> x = work_.x();
@@ -79,7 +79,7 @@ void Sweep<T>::head(int64_t point_tile, int thread) {
         const T* const from = x.column(plan_.slot_of()[point_tile * tile_points + i]);
         for (int64_t c = 0; c < x.n_channel; ++c) z(c, i) = from[c * x.row];
     }
-    if (!config_.has_ends()) return;
+    if (!config_.has_head()) return;
     const Tile<T> h = tile_in(scratch.hidden, config_.n_channel, z.shape[1], tile_points);
     kernels::linear<T>(queue_, layers_.head1, z, {}, h);
     kernels::activate<T>(queue_, kernels::Activation::gelu, h, h);

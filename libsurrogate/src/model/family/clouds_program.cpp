@@ -177,7 +177,7 @@ protected:
         const int n_thread = request_.queue.n_thread();
         int64_t n_point = 0;
         for (const CloudLayout::Cloud& cloud : own) n_point += cloud.n_point;
-        is_wide_.assign(own.size(), is_trained || n_thread == 1);
+        is_wide_.assign(own.size(), n_thread == 1);
         group_of_.assign(own.size(), 0);
         for (size_t i = 0; i < own.size(); ++i)
             if (own[i].n_point > n_point / n_thread) is_wide_[i] = true;
@@ -347,9 +347,14 @@ public:
             return false;
         }
         if (!this->is_pooled_) this->outputs_.to_layout();
-        Scratch& scratch = this->scratch_[0];
-        for (Part& part : this->parts_)
-            alive = backward(part, doutputs, dinputs, scratch, sums) && alive;
+        for (Scratch& scratch : this->scratch_) scratch.is_good = true;
+        backward({0, this->n_wide_}, doutputs, dinputs, this->scratch_[0], sums.of_program(0));
+        this->request_.queue.parallel_for(std::ssize(this->groups_), [&](int64_t group, int) {
+            const auto g = static_cast<size_t>(group);
+            backward(this->groups_[g], doutputs, dinputs, this->scratch_[g],
+                     sums.of_program(static_cast<int>(group)));
+        });
+        for (const Scratch& scratch : this->scratch_) alive = scratch.is_good && alive;
         if (!dinputs.empty()) {
             this->inputs_.to_solver();
             this->inputs_.scatter(dinputs);
@@ -358,6 +363,13 @@ public:
     }
 
 private:
+    void backward(Range parts, std::span<const Column> doutputs, std::span<const Column> dinputs,
+                  Scratch& scratch, GradientSums& sums) {
+        for (int64_t i = parts.begin; i < parts.end; ++i) {
+            Part& part = this->parts_[static_cast<size_t>(i)];
+            scratch.is_good = backward(part, doutputs, dinputs, scratch, sums) && scratch.is_good;
+        }
+    }
     bool backward(Part& part, std::span<const Column> doutputs, std::span<const Column> dinputs,
                   Scratch& scratch, GradientSums& sums) {
         if (this->is_pooled_) {

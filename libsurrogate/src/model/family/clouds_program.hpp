@@ -11,8 +11,7 @@
 /// before a run, and predictions move back; clouds that all ranks compute come first, one after
 /// another; then the large ones of this rank, each with all threads; then the others, one thread
 /// each. In the reproducible mode predictions have the bits that a plan of each cloud alone gives.
-/// Workspace is a program's for each cloud. For gradients a cloud is computed by one rank, and the
-/// clouds of a rank one after another.
+/// Workspace is a program's for each cloud. For gradients a cloud is computed by one rank.
 namespace surrogate::impl {
 
 /// Returns true if make_clouds_program() can run the network: inputs are real numbers at points,
