@@ -42,8 +42,7 @@ void LayerGradient<T>::attention_backward(const LayerWeights<T>& w, bool rotated
         queue_.parallel_for(groups_.q.n_tile(),
                             [&](int64_t tile, int thread) { sum_groups(tile, thread); });
     }
-    queue_.parallel_for(n_piece,
-                        [&](int64_t piece, int thread) { select_queries(piece, thread); });
+    queue_.parallel_for(n_piece, [&](int64_t piece, int thread) { select_queries(piece, thread); });
     select_keys();
     queue_.parallel_for(n_query_tile(),
                         [&](int64_t tile, int thread) { attend_coarse(tile, thread); });
@@ -300,10 +299,10 @@ void LayerGradient<T>::select_queries(int64_t piece, int thread) {
         }
     }
     const auto n_key = static_cast<size_t>(to - s.keys.data());
-    kernels::bsa::attend_blocks_backward<T>(
-        queue_, config_.heads(), {0, config_.n_head}, of_selected(piece),
-        {{s.keys.data(), n_key}, config_.block_size, g, k}, {}, s.attend.data(),
-        shape_.piece_of(dq_, piece));
+    kernels::bsa::attend_blocks_backward<T>(queue_, config_.heads(), {0, config_.n_head},
+                                            of_selected(piece),
+                                            {{s.keys.data(), n_key}, config_.block_size, g, k}, {},
+                                            s.attend.data(), shape_.piece_of(dq_, piece));
 }
 
 /// Computes the gradients of the own keys and values in the selected branch. Queries of all ranks
@@ -379,8 +378,8 @@ void LayerGradient<T>::expand(const LayerWeights<T>& w, Range blocks, int thread
     const auto load = [&](const Tiles<T>& from, int64_t n_channel) {
         const Tile<T> to{s.blocks.data(), {n_channel, blocks.size()}, {tile_points, 1}};
         copy_padded(kernels::points(from.tile(blocks.begin / tile_points),
-                                       blocks.begin % tile_points, blocks.size()),
-                       to);
+                                    blocks.begin % tile_points, blocks.size()),
+                    to);
         return to;
     };
     const Tile<T> d = load(dcoarse_, 2 * c);

@@ -150,8 +150,8 @@ void Gradient<T>::head_backward(Range points, int thread) {
         for (int64_t k = 0; k < c; ++k) dx(k, slots[i]) = z(k, i);
 }
 
-/// Differentiates a layer. dres is the gradient of the most recent block residual. Returns false, on
-/// all ranks, if scores are not finite.
+/// Differentiates a layer. dres is the gradient of the most recent block residual. Returns false,
+/// on all ranks, if scores are not finite.
 template <class T>
 bool Gradient<T>::layer_backward(int64_t layer, GradientSums& sums) {
     const Tiles<T> x = plan_.shape().tiles(x_.data(), config_.n_channel);

@@ -113,11 +113,11 @@ void LayerGradient<T>::plan_visits() {
             queries_.n = std::min(tile_points, shape_.ball / g);
             queries_.slots = queries_.n * g;
         }
-        selecting_ = {.slots = piece,
-                      .n = piece,
-                      .n_row = n_row,
-                      .n_choice =
-                          std::max<int64_t>(1, piece / g) * config_.n_head * forward_.n_choice()};
+        selecting_ = {
+            .slots = piece,
+            .n = piece,
+            .n_row = n_row,
+            .n_choice = std::max<int64_t>(1, piece / g) * config_.n_head * forward_.n_choice()};
         visits_.reserve(selecting_.slots, selecting_.bytes());
     } else {
         visits_.reserve(keys_.slots, keys_.bytes());
@@ -162,9 +162,8 @@ bool LayerGradient<T>::run(int64_t layer, Tiles<const T> x, Tiles<T> dx, Gradien
     for_items(n_tile, in_ball, LayerSums::finish,
               [&](int64_t tile, int thread) { finish_backward(w, x, dx, tile, thread); });
     attention_backward(w, rotated);
-    for_items(n_tile, in_ball, LayerSums::start, [&](int64_t tile, int thread) {
-        start_backward(w, rotated, x, dx, tile, thread);
-    });
+    for_items(n_tile, in_ball, LayerSums::start,
+              [&](int64_t tile, int thread) { start_backward(w, rotated, x, dx, tile, thread); });
     if (is_reproducible_) return true;
     for (size_t thread = 1; thread < sums_.size(); ++thread) sums_[0].add(sums_[thread]);
     for (int part = 0; part < LayerSums::n_part; ++part) {

@@ -12,8 +12,8 @@
 
 namespace surrogate::impl::bsa {
 
-/// Backward pass of one layer at a time. The layer is recomputed from its input x; probabilities are
-/// recomputed from the logarithms of their sums.
+/// Backward pass of one layer at a time. The layer is recomputed from its input x; probabilities
+/// are recomputed from the logarithms of their sums.
 ///
 /// Gradients of queries are sums over keys, which this rank has: coarse keys of all ranks and the
 /// chosen blocks. Gradients of keys and values are sums over queries of all ranks, which visit all
@@ -69,8 +69,8 @@ private:
         int64_t row() const { return kernels::round_up(n, kernels::lane_count); }
         int64_t choices() const { return n_row * row() * static_cast<int64_t>(sizeof(T)); }
         int64_t bytes() const {
-            return kernels::round_up(
-                choices() + n_choice * static_cast<int64_t>(sizeof(int32_t)), 64);
+            return kernels::round_up(choices() + n_choice * static_cast<int64_t>(sizeof(int32_t)),
+                                     64);
         }
         /// Returns rows first .. first + count - 1 of the tile at `data`.
         kernels::Tile<T> rows(std::byte* data, int64_t first, int64_t count) const {
@@ -138,9 +138,9 @@ private:
     bool is_reproducible_;
     SlotShape shape_;
     Visits visits_;
-    Visitor queries_;    // of full attention, or of the compressed branch
-    Visitor keys_;       // of full attention
-    Visitor selecting_;  // queries of the selected branch
+    Visitor queries_;                         // of full attention, or of the compressed branch
+    Visitor keys_;                            // of full attention
+    Visitor selecting_;                       // queries of the selected branch
     std::vector<kernels::Buffer<T>> memory_;  // memory of the fields below
     BranchOutputs<T> out_;                    // later the gradients of the branches
     kernels::Tiles<T> delta_ball_, delta_compressed_, delta_selected_;  // (H)

@@ -135,7 +135,8 @@ int64_t LayerSums::lay_out(double* memory) {
                at.linear(config.n_hidden, c)};
     });
     in_part(static_gate, [&] {
-        if (config.is_sparse() && !config.has_token_gates) static_gates = at.take(3 * config.n_head);
+        if (config.is_sparse() && !config.has_token_gates)
+            static_gates = at.take(3 * config.n_head);
     });
     in_part(distance, [&] {
         if (config.has_balls() && config.trains_sigma) sigma = at.take(config.n_head);
@@ -175,8 +176,7 @@ void LayerSums::move_to(const SumTarget& target, const WeightName& name, Part pa
         adder.add(mlp_name + "w3", mlp[2], c.n_hidden, c.n_channel);
     }
     if (part == static_gate) add_gates(adder, attention + "gated_attention.", c, *this);
-    if (part == distance)
-        adder.add(attention + "sigma_att", sigma, c.n_head, std::numbers::log2e);
+    if (part == distance) adder.add(attention + "sigma_att", sigma, c.n_head, std::numbers::log2e);
     if (part == coarse) {
         if (c.compresses_by_mlp) add_coarse(adder, attention + "k_compress_mlp", c, k_coarse, 1);
         if (c.compresses_by_mlp) add_coarse(adder, attention + "v_compress_mlp", c, v_coarse, 1);

@@ -31,7 +31,7 @@ protected:
     kernels::Buffer<double> memory_;
 };
 
-/// Where sums go: the arena of a thread in GradientSums.
+/// Arena of a thread in GradientSums, which receives sums.
 struct SumTarget {
     const MasterWeights& master;
     GradientSums& sums;

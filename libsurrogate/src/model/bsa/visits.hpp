@@ -31,8 +31,7 @@ public:
         int64_t most = 0;
         for (int rank = 0; rank < comm_.size(); ++rank)
             most = std::max(most, n_tile(rank, tile_slots));
-        memory_.resize(
-            std::max(memory_.size(), std::min(most, at_once(tile_bytes)) * tile_bytes));
+        memory_.resize(std::max(memory_.size(), std::min(most, at_once(tile_bytes)) * tile_bytes));
     }
 
     /// Calls use(tiles, n) for n consecutive tiles, with the same arguments on all ranks. The owner
