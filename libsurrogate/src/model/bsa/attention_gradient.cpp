@@ -49,8 +49,8 @@ void LayerGradient<T>::attention_backward(const LayerWeights<T>& w, bool rotated
     sum_of_coarse();
     // Tiles of slots may hold parts of a block: a thread takes blocks of whole tiles.
     const int64_t l = config_.block_size, n_block = dcoarse_.n_point;
-    const int64_t at_once =
-        is_reproducible_ ? shape_.ball / l : std::max(tile_points, shape_.n_column / l);
+    const int64_t at_once = is_reproducible_ ? std::max<int64_t>(1, shape_.ball / l)
+                                             : std::max(tile_points, shape_.n_column / l);
     for_items((n_block + at_once - 1) / at_once, 1, LayerSums::coarse,
               [&](int64_t item, int thread) {
                   const int64_t end = std::min((item + 1) * at_once, n_block);

@@ -110,7 +110,7 @@ void LayerGradient<T>::plan_visits() {
     if (config_.is_sparse()) {
         const int64_t g = config_.group_size;
         if (config_.compresses_groups) {
-            queries_.n = std::min(tile_points, shape_.ball / g);
+            queries_.n = std::clamp<int64_t>(shape_.ball / g, 1, tile_points);
             queries_.slots = queries_.n * g;
         }
         selecting_ = {
