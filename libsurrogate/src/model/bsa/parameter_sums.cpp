@@ -34,26 +34,30 @@ private:
     int64_t n_taken_ = 0;
 };
 
-/// Adds sums to tensors of the arena. Tensors that are complete are closed.
+/// Adds sums to tensors of the arena, and closes them.
 class Adder {
 public:
     explicit Adder(const SumTarget& target)
         : target_(target), gradients_(target.master, target.sums.open(target.thread)) {}
 
-    /// Adds factor * from (n) to the gradient of `name`, from element `first` on, and closes it if
-    /// it has no more elements.
-    void add(const WeightName& name, const double* from, int64_t n, double factor = 1,
-             int64_t first = 0) const {
-        double* const to = gradients_.at(name) + first;
-        for (int64_t i = 0; i < n; ++i) to[i] += factor * from[i];
-        const MasterWeights::Entry& entry = *target_.master.find(name);
-        if (first + n == entry.size)
-            target_.sums.close(target_.thread, entry.first, entry.first + entry.size);
+    /// Adds factor * from (n), all elements of the tensor.
+    void add(const WeightName& name, const double* from, int64_t n, double factor = 1) const {
+        add_to(name, [&](double* to) { add(from, n, factor, to); });
     }
     void add(const WeightName& name, const LinearGradient& from, int64_t n_in, int64_t n_out,
              double weight_factor = 1, double bias_factor = 1) const {
         add(name + ".weight", from.weight, n_in * n_out, weight_factor);
         add(name + ".bias", from.bias, n_out, bias_factor);
+    }
+    /// Calls add_all(to) with the tensor's elements, which adds everything to them.
+    template <class AddAll>
+    void add_to(const WeightName& name, const AddAll& add_all) const {
+        add_all(gradients_.at(name));
+        const MasterWeights::Entry& entry = *target_.master.find(name);
+        target_.sums.close(target_.thread, entry.first, entry.first + entry.size);
+    }
+    static void add(const double* from, int64_t n, double factor, double* to) {
+        for (int64_t i = 0; i < n; ++i) to[i] += factor * from[i];
     }
 
 private:
@@ -66,32 +70,44 @@ void add_qkv(const Adder& adder, const WeightName& name, const Config& config,
     const int64_t c = config.n_channel;
     const QkvRows rows = qkv_rows(config);
     const LinearGradient* const parts[] = {&sums.q, &sums.k, &sums.v};
-    for (int64_t part = 0; part < 3; ++part) {
-        const double factor = part == 0 ? query_scale(config) : 1;
-        for (int64_t channel = 0; channel < c; ++channel) {
-            const int64_t row = rows.row(part, channel);
-            adder.add(name + ".weight", parts[part]->weight + channel * c, c, factor, row * c);
-            adder.add(name + ".bias", parts[part]->bias + channel, 1, factor, row);
+    const auto for_rows = [&](const auto& body) {
+        for (int64_t part = 0; part < 3; ++part) {
+            const double factor = part == 0 ? query_scale(config) : 1;
+            for (int64_t channel = 0; channel < c; ++channel)
+                body(*parts[part], channel, factor, rows.row(part, channel));
         }
-    }
+    };
+    adder.add_to(name + ".weight", [&](double* to) {
+        for_rows([&](const LinearGradient& from, int64_t channel, double factor, int64_t row) {
+            Adder::add(from.weight + channel * c, c, factor, to + row * c);
+        });
+    });
+    adder.add_to(name + ".bias", [&](double* to) {
+        for_rows([&](const LinearGradient& from, int64_t channel, double factor, int64_t row) {
+            Adder::add(from.bias + channel, 1, factor, to + row);
+        });
+    });
 }
 
-void add_gates(const Adder& adder, const WeightName& name, const Config& config,
-               const LayerSums& sums) {
+/// Adds sums of rows, which have `width` elements, to the rows of the file's gates.
+void add_gate_rows(const Adder& adder, const WeightName& name, const Config& config,
+                   const double* from, int64_t width) {
     const GateRows rows{config.n_head};
-    const int64_t c = config.n_channel;
-    for (int64_t head = 0; head < config.n_head; ++head) {
-        for (int64_t branch = 0; branch < 3; ++branch) {
-            const int64_t from = rows.row(head, branch), to = 3 * head + branch;
-            if (config.has_token_gates) {
-                adder.add(name + "to_strategy.0.weight", sums.gates.weight + from * c, c, 1,
-                          to * c);
-                adder.add(name + "to_strategy.0.bias", sums.gates.bias + from, 1, 1, to);
-            } else if (branch > 0) {
-                adder.add(name + "gates", sums.static_gates + from, 1, 1, 2 * head + branch - 1);
-            }
-        }
-    }
+    adder.add_to(name, [&](double* to) {
+        for (int64_t row = 0; row < rows.n_row(); ++row)
+            Adder::add(from + rows.row(row / 3, row % 3) * width, width, 1, to + row * width);
+    });
+}
+
+/// Adds the sums of gates of compressed and selected branch; the ball branch has none.
+void add_static_gates(const Adder& adder, const WeightName& name, const Config& config,
+                      const double* from) {
+    const GateRows rows{config.n_head};
+    adder.add_to(name, [&](double* to) {
+        for (int64_t head = 0; head < config.n_head; ++head)
+            for (int64_t branch = 1; branch < 3; ++branch)
+                to[2 * head + branch - 1] += from[rows.row(head, branch)];
+    });
 }
 
 void add_coarse(const Adder& adder, const WeightName& name, const Config& config,
@@ -166,7 +182,11 @@ void LayerSums::move_to(const SumTarget& target, const WeightName& name, Part pa
         if (c.has_balls())
             adder.add(attention + (c.is_stage() ? "pe_proj" : "position_proj"), position, c.n_axis,
                       c.n_channel);
-        if (gates.weight) add_gates(adder, attention + "gated_attention.", c, *this);
+        if (gates.weight) {
+            const WeightName name_of_gates = attention + "gated_attention.to_strategy.0";
+            add_gate_rows(adder, name_of_gates + ".weight", c, gates.weight, c.n_channel);
+            add_gate_rows(adder, name_of_gates + ".bias", c, gates.bias, 1);
+        }
     }
     if (part == finish) {
         adder.add(name + "norm2.weight", norm2.weight, c.n_channel);
@@ -175,7 +195,8 @@ void LayerSums::move_to(const SumTarget& target, const WeightName& name, Part pa
         adder.add(mlp_name + "w2", mlp[1], c.n_channel, c.n_hidden);
         adder.add(mlp_name + "w3", mlp[2], c.n_hidden, c.n_channel);
     }
-    if (part == static_gate) add_gates(adder, attention + "gated_attention.", c, *this);
+    if (part == static_gate)
+        add_static_gates(adder, attention + "gated_attention.gates", c, static_gates);
     if (part == distance) adder.add(attention + "sigma_att", sigma, c.n_head, std::numbers::log2e);
     if (part == coarse) {
         if (c.compresses_by_mlp) add_coarse(adder, attention + "k_compress_mlp", c, k_coarse, 1);
