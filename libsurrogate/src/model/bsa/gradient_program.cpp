@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libsurrogate/src/model/bsa/gradient_program.hpp"
 
-#include <algorithm>
 #include <optional>
 
 #include "libsurrogate/src/model/bsa/gradient.hpp"
@@ -22,8 +21,7 @@ public:
         : Shared(config, layers, domain, request),
           layers_(layers),
           queue_(request.queue),
-          back_(domain, request.queue, config.n_output, config.n_axis + this->n_given()),
-          columns_(static_cast<size_t>(config.n_axis + this->n_given())) {}
+          back_(domain, request.queue, config.n_output, config.n_axis + this->n_given()) {}
 
     bool evaluate(bool alive) override { return back_.evaluated(Shared::evaluate(alive)); }
 
@@ -35,12 +33,7 @@ public:
             alive = gradient_->backward(sums);
         }
         if (!alive) sums.poison();
-        if (!dinputs.empty()) {
-            // The caller may leave out the columns of positions.
-            std::ranges::fill(columns_, Column{});
-            std::ranges::copy(dinputs, columns_.end() - std::ssize(dinputs));
-            back_.ports.scatter(columns_, alive);
-        }
+        if (!dinputs.empty()) back_.scatter(dinputs, alive);
         return alive;
     }
 
@@ -73,7 +66,6 @@ private:
     const Layers<T>& layers_;
     kernels::Queue queue_;
     BackwardPorts<T> back_;
-    std::vector<Column> columns_;  // (d + c_in)
     std::optional<Gradient<T>> gradient_;
 };
 
