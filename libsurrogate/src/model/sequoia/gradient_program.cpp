@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libsurrogate/src/model/sequoia/gradient_program.hpp"
 
-
 #include "libsurrogate/src/model/family/backward_ports.hpp"
 #include "libsurrogate/src/model/sequoia/gradient.hpp"
 #include "libsurrogate/src/model/sequoia/point_program.hpp"
