@@ -335,6 +335,11 @@ public:
         }
     }
 
+    bool leaves_out_weights() const override {
+        return std::ranges::all_of(
+            this->parts_, [](const Part& part) { return part.program->leaves_out_weights(); });
+    }
+
     bool backward(std::span<const Column> doutputs, std::span<const Column> dinputs, bool alive,
                   GradientSums& sums) override {
         alive = std::exchange(this->waits_, false) && alive;

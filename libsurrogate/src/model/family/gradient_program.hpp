@@ -39,6 +39,12 @@ public:
     virtual bool backward(std::span<const Column> doutputs, std::span<const Column> dinputs,
                           bool alive, GradientSums& sums) = 0;
 
+    /// Returns true if dinputs may begin with the columns of the port of coordinates. Local.
+    virtual bool differentiates_coordinates() const { return false; }
+
+    /// Returns true if backward() takes sums with GradientOrder::none. Local.
+    virtual bool leaves_out_weights() const { return false; }
+
     /// Stages in which backward() completes gradients: of each of the master's entries the last
     /// stage, 0, 1, .., that adds to it; the same on all ranks. backward() says
     /// GradientSums::finish_stage() behind each, on all ranks at the same place among their other

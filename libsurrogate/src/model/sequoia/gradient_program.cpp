@@ -42,6 +42,8 @@ public:
         return alive;
     }
 
+    bool differentiates_coordinates() const override { return true; }
+
     std::vector<std::string> notes() const override {
         std::vector<std::string> list = Shared::notes();
         list.push_back(

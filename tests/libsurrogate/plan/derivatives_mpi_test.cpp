@@ -1,0 +1,407 @@
+// SPDX-License-Identifier: Apache-2.0
+// Derivatives of predictions in physical units: differences, linearity, ranks, invalid input.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <map>
+#include <optional>
+#include <string>
+#include <surrogate/surrogate_mpi.hpp>
+#include <vector>
+
+#include "tests/support/hept_models.hpp"
+#include "tests/support/memory_meter.hpp"
+#include "tests/support/ranks.hpp"
+#include "tests/support/small_darcy_model.hpp"
+#include "tests/support/sphere_case.hpp"
+#include "tests/support/sphere_models.hpp"
+#include "tests/support/world.hpp"
+
+namespace surrogate::test {
+namespace {
+
+using nlohmann::json;
+
+json coordinate(const char* name, int axis) {
+    return {{"name", name}, {"role", "coordinate"}, {"axis", axis},
+            {"unit", "m"},  {"mean", 0.1},          {"std", 0.8}};
+}
+
+/// A small HEPT of two coordinates, a field and a number per cloud.
+json hept_card() {
+    const json size = {{"name", "size"}, {"unit", "1"}, {"mean", 0.1}, {"std", 2}};
+    const json speed = {
+        {"name", "speed"}, {"role", "cloud"}, {"unit", "m/s"}, {"mean", 2}, {"std", 0.7}};
+    return {{"format", 1},
+            {"family", "hept"},
+            {"network", small_hept()},
+            {"inputs", {coordinate("x", 0), coordinate("y", 1), size, speed}},
+            {"outputs", {{{"name", "load"}, {"unit", "N"}, {"mean", 0}, {"std", 3}}}}};
+}
+
+/// Which model; the names of its inputs and outputs, coordinates by axis.
+struct Problem {
+    std::string name;
+    std::function<std::string()> bytes;  ///< of the model, or
+    std::function<std::string()> path;
+    std::vector<std::string> fields, coordinates, numbers, outputs;
+    bool is_sphere = false;
+};
+
+const std::vector<Problem>& problems() {
+    static const std::vector<Problem> list = {
+        {"Flare", nullptr, small_darcy_model, {"mobility"}, {"x"}, {}, {"pressure"}},
+        {"SphereTransformer",
+         [] { return sphere_model(sphere_card(small_transformer(), 3, 2)).bytes(); },
+         nullptr,
+         {"u0", "u1", "u2"},
+         {},
+         {},
+         {"v0", "v1"},
+         true},
+        {"Hept",
+         [] { return hept_model(hept_card()).bytes(); },
+         nullptr,
+         {"size"},
+         {"x", "y"},
+         {"speed"},
+         {"load"}},
+    };
+    return list;
+}
+
+using Fields = std::map<std::string, std::vector<double>>;
+
+double wave_at(const std::string& name, int64_t i, double phase) {
+    const double seed = static_cast<double>(name.front() + 3 * name.back());
+    return std::sin(1.7 * static_cast<double>(i) + seed + phase);
+}
+
+/// A plan on the points of one rank, with gradients. Arrays are by name.
+class Derived {
+public:
+    static constexpr int64_t n_cloud = 3;
+
+    Derived(const Context& context, const Problem& problem, const Options& options)
+        : problem_(problem),
+          context_(context),
+          file_(problem.bytes ? std::make_optional<ModelOnDisk>(problem.bytes()) : std::nullopt),
+          model_(context, problem.path ? problem.path() : file_->path()) {
+        if (problem.is_sphere)
+            set_sphere();
+        else
+            set_points();
+        plan_.emplace(model_, *domain_, options);
+        for (const std::string& name : problem_.fields) fill(name, rows, 6, 1.2);
+        for (const std::string& name : problem_.coordinates) g[name].resize(rows.size());
+        for (const std::string& name : problem_.numbers) fill(name, clouds(), 2, 0.3);
+        for (const std::string& name : problem_.outputs) {
+            outputs[name].resize(rows.size());
+            for (const int64_t row : rows) w[name].push_back(wave_at(name, row, 0.8));
+        }
+        bind();
+    }
+
+    void bind() {
+        for (auto& [name, values] : inputs) plan_->bind_input(name, array(values));
+        for (auto& [name, values] : outputs) plan_->bind_output(name, array(values));
+        for (auto& [name, values] : w) plan_->bind_output_gradient(name, array(values));
+        for (auto& [name, values] : g) plan_->bind_input_gradient(name, array(values));
+    }
+
+    void differentiate() {
+        plan_->run();
+        plan_->run_backward();
+    }
+
+    /// sum w y over all ranks, of the outputs with a w.
+    double value() {
+        plan_->run();
+        double sum = 0;
+        for (const auto& [name, values] : w) {
+            for (size_t i = 0; i < values.size(); ++i) sum += values[i] * outputs[name][i];
+        }
+        return context_.reduce(SURROGATE_SUM, sum);
+    }
+
+    /// Moves an input by h along a direction.
+    void move(const std::string& name, double h) {
+        if (inputs.contains(name)) {
+            const bool is_number = std::ranges::count(problem_.numbers, name) > 0;
+            const std::vector<int64_t> at = is_number ? clouds() : rows;
+            for (size_t i = 0; i < at.size(); ++i) inputs[name][i] += h * wave_at(name, at[i], 0.2);
+            return;
+        }
+        const auto axis = static_cast<size_t>(name == "y" ? 1 : 0);
+        for (size_t i = 0; i < rows.size(); ++i)
+            x_[2 * i + axis] += h * wave_at(name, rows[i], 0.2);
+        domain_->update_points(points());
+    }
+    /// sum g times that direction.
+    double slope(const std::string& name) {
+        const bool is_number = std::ranges::count(problem_.numbers, name) > 0;
+        const std::vector<int64_t> at = is_number ? clouds() : rows;
+        double sum = 0;
+        for (size_t i = 0; i < at.size(); ++i) sum += g[name][i] * wave_at(name, at[i], 0.2);
+        return is_number ? sum : context_.reduce(SURROGATE_SUM, sum);
+    }
+
+    std::vector<std::string> names() const {
+        std::vector<std::string> all;
+        for (const auto& [name, values] : g) all.push_back(name);
+        return all;
+    }
+    Plan& plan() { return *plan_; }
+
+    std::vector<int64_t> rows;  ///< of this rank's points
+    Fields inputs, outputs, w, g;
+
+private:
+    static surrogate_array array(std::vector<double>& values) {
+        return column(values.data(), std::ssize(values));
+    }
+    static std::vector<int64_t> clouds() {
+        std::vector<int64_t> all;
+        for (int64_t cloud = 0; cloud < n_cloud; ++cloud) all.push_back(cloud);
+        return all;
+    }
+    void fill(const std::string& name, const std::vector<int64_t>& at, double mean, double size) {
+        for (const int64_t i : at) inputs[name].push_back(mean + size * wave_at(name, i, 0));
+        g[name].resize(at.size());
+    }
+    surrogate_points points() const {
+        const bool has_clouds = !problem_.numbers.empty();
+        return {matrix(x_.data(), std::ssize(rows), 2), rows.data(),
+                has_clouds ? clouds_.data() : nullptr, nullptr};
+    }
+    void set_points() {
+        int64_t n = 0;
+        check(surrogate_partition("scattered", 90, context_.rank(), context_.size(), nullptr, &n));
+        rows.resize(static_cast<size_t>(n));
+        check(surrogate_partition("scattered", 90, context_.rank(), context_.size(), rows.data(),
+                                  &n));
+        for (const int64_t row : rows) {
+            x_.push_back(0.5 + 0.45 * std::sin(1.3 * static_cast<double>(row) + 0.1));
+            x_.push_back(std::sin(2.1 * static_cast<double>(row) + 0.4));
+            clouds_.push_back(row * 7 % n_cloud);
+        }
+        domain_.emplace(context_, points());
+    }
+    void set_sphere() {
+        const SphereBlock block(model_.input_domain(), {.name = "", .partition = "scattered"},
+                                context_.rank(), context_.size());
+        for (int64_t i = 0; i < block.n_lat(); ++i) {
+            for (int64_t j = 0; j < block.n_lon(); ++j) rows.push_back(block.model_index(i, j));
+        }
+        domain_.emplace(context_, block.sphere());
+    }
+
+    const Problem& problem_;
+    const Context& context_;
+    std::optional<ModelOnDisk> file_;
+    Model model_;
+    std::vector<double> x_;
+    std::vector<int64_t> clouds_;
+    std::optional<Domain> domain_;
+    std::optional<Plan> plan_;
+};
+
+const Options in_double{
+    {"gradients", "inputs"}, {"precision", "fp64"}, {"backend", "ref"}, {"reproducible", "true"}};
+const Options in_single{{"gradients", "inputs"}, {"backend", "simd"}, {"reproducible", "true"}};
+
+class Derivatives : public testing::TestWithParam<size_t> {
+protected:
+    const Problem& problem = problems()[GetParam()];
+    const Context self, context = mpi_context(world);
+};
+
+/// Small moves of points leave the orders of the run as they are.
+TEST_P(Derivatives, AreTheSlopesOfCentralDifferences) {
+    Derived own(context, problem, in_double);
+    own.differentiate();
+    for (const std::string& name : own.names()) {
+        const double expected = own.slope(name);
+        constexpr double h = 1e-5;
+        own.move(name, h);
+        const double above = own.value();
+        own.move(name, -2 * h);
+        const double below = own.value();
+        own.move(name, h);
+        const double found = (above - below) / (2 * h);
+        EXPECT_GT(std::abs(found), 1e-6) << name;
+        EXPECT_LE(std::abs(found - expected), 1e-6 * std::abs(expected))
+            << name << ": " << found << " " << expected;
+    }
+}
+
+TEST_P(Derivatives, AreLinearInW) {
+    Derived own(context, problem, in_single);
+    own.differentiate();
+    const Fields w = own.w, first = own.g;
+    for (auto& [name, values] : own.w) {
+        for (size_t i = 0; i < values.size(); ++i) values[i] = wave_at(name, own.rows[i], 2);
+    }
+    own.differentiate();
+    const Fields second = own.g;
+    for (auto& [name, values] : own.w) {
+        for (size_t i = 0; i < values.size(); ++i) values[i] += 2 * w.at(name)[i];
+    }
+    own.differentiate();
+    for (const std::string& name : own.names()) {
+        double error = 0, size = 0;
+        for (size_t i = 0; i < own.g[name].size(); ++i) {
+            const double expected = 2 * first.at(name)[i] + second.at(name)[i];
+            error += std::pow(own.g[name][i] - expected, 2);
+            size += std::pow(expected, 2);
+        }
+        EXPECT_LE(std::sqrt(error), 1e-5 * std::sqrt(size)) << name;
+    }
+}
+
+TEST_P(Derivatives, HaveTheBitsOfOneRank) {
+    for (const Options* const options : {&in_single, &in_double}) {
+        Derived one(self, problem, *options), own(context, problem, *options);
+        one.differentiate();
+        own.differentiate();
+        std::map<int64_t, size_t> place;
+        for (size_t i = 0; i < one.rows.size(); ++i) place[one.rows[i]] = i;
+        for (const std::string& name : own.names()) {
+            if (std::ranges::count(problem.numbers, name) > 0) {
+                EXPECT_EQ(own.g[name], one.g[name]) << name;
+                continue;
+            }
+            for (size_t i = 0; i < own.rows.size(); ++i)
+                ASSERT_EQ(own.g[name][i], one.g[name][place[own.rows[i]]]) << name << " " << i;
+        }
+    }
+}
+
+TEST_P(Derivatives, ComeWithThePredictionsOfAPlanWithout) {
+    Derived own(context, problem, in_single);
+    own.plan().run();
+    const Fields with = own.outputs;
+    own.plan().run_backward();
+    EXPECT_EQ(own.outputs, with);
+}
+
+TEST_P(Derivatives, TakeNoMemory) {
+    Derived own(context, problem, in_single);
+    own.differentiate();
+    const MemoryMeter meter;
+    own.differentiate();
+    EXPECT_EQ(meter.n_allocation(), 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(, Derivatives, testing::Range(size_t{0}, problems().size()),
+                         [](const auto& index) { return problems()[index.param].name; });
+
+// ---- invalid input ----
+
+class DerivativeErrors : public testing::Test {
+protected:
+    Answer answer_of(const std::function<void()>& work) const {
+        try {
+            work();
+        } catch (const Error& error) {
+            return {error.status(), error.what()};
+        }
+        return {};
+    }
+    void expect(const std::function<void()>& work, surrogate_status status,
+                const std::string& text) const {
+        const Answer found = answer_of(work);
+        EXPECT_EQ(found.status, status) << found;
+        EXPECT_TRUE(found.says(text)) << found;
+    }
+
+    const Context context = mpi_context(world);
+    Derived own{context, problems()[0], in_single};
+    std::vector<double> some = std::vector<double>(own.rows.size());
+    const surrogate_array all = column(some.data(), std::ssize(some));
+};
+
+TEST_F(DerivativeErrors, NeedTheOption) {
+    const Model model(context, small_darcy_model());
+    Plan plan(model, own.plan().input_domain(), Options{{"gradients", "true"}});
+    const std::string text = "option 'gradients' is true, expected inputs";
+    expect([&] { plan.bind_output_gradient("pressure", all); }, SURROGATE_INVALID_ARGUMENT, text);
+    expect([&] { plan.bind_input_gradient("mobility", all); }, SURROGATE_INVALID_ARGUMENT, text);
+    expect([&] { plan.run_backward(); }, SURROGATE_INVALID_ARGUMENT, text);
+}
+
+TEST_F(DerivativeErrors, NeedARunForEachBackwardRun) {
+    const std::string text = "runs since the last backward run is 0";
+    expect([&] { own.plan().run_backward(); }, SURROGATE_INVALID_ARGUMENT, text);
+    own.differentiate();
+    expect([&] { own.plan().run_backward(); }, SURROGATE_INVALID_ARGUMENT, text);
+    own.plan().run();
+    own.move("x", 1e-3);
+    expect([&] { own.plan().run_backward(); }, SURROGATE_INVALID_ARGUMENT, "have moved");
+    own.differentiate();
+}
+
+TEST_F(DerivativeErrors, NameWhatDoesNotFit) {
+    Plan& plan = own.plan();
+    expect([&] { plan.bind_output_gradient("presure", all); }, SURROGATE_UNKNOWN_NAME, "pressure");
+    expect([&] { plan.bind_input_gradient("mobilty", all); }, SURROGATE_UNKNOWN_NAME,
+           "x, mobility");
+    expect([&] { plan.bind_output_gradient("pressure", all, "bar"); }, SURROGATE_INVALID_ARGUMENT,
+           "'Pa'");
+    expect([&] { plan.bind_input_gradient("mobility", all, "m"); }, SURROGATE_INVALID_ARGUMENT,
+           "'m^2/(Pa s)'");
+    std::vector<double> more(own.rows.size() + 1);
+    const surrogate_array longer = column(more.data(), std::ssize(more));
+    expect([&] { plan.bind_output_gradient("pressure", longer); }, SURROGATE_SHAPE, "shape");
+    expect([&] { plan.bind_input_gradient("x", longer); }, SURROGATE_SHAPE, "shape");
+}
+
+/// A rank with an infinite w says where; the others learn of it, and the next run is right.
+TEST_F(DerivativeErrors, OfOneRankReachAll) {
+    own.differentiate();
+    const Fields expected = own.g;
+    const int last = size_of(world) - 1;
+    if (rank_of(world) == last) own.w["pressure"][1] = std::numeric_limits<double>::infinity();
+    own.plan().run();
+    expect([&] { own.plan().run_backward(); }, SURROGATE_NOT_FINITE,
+           rank_of(world) == last ? "gradient of output 'pressure' is not finite at"
+                                  : "from another rank");
+    for (const auto& [name, values] : own.g) {
+        for (const double value : values) EXPECT_TRUE(std::isnan(value)) << name;
+    }
+    if (rank_of(world) == last) own.w["pressure"][1] = wave_at("pressure", own.rows[1], 0.8);
+    own.differentiate();
+    EXPECT_EQ(own.g, expected);
+}
+
+TEST_F(DerivativeErrors, OfARunAreThoseOfItsDerivatives) {
+    const int last = size_of(world) - 1;
+    if (rank_of(world) == last) own.inputs["mobility"][0] = NAN;
+    expect([&] { own.plan().run(); }, SURROGATE_NOT_FINITE, "");
+    expect([&] { own.plan().run_backward(); }, SURROGATE_NOT_FINITE, "derivatives are NaN");
+}
+
+TEST_F(DerivativeErrors, OfSphereCoordinatesAreUnknownNames) {
+    Derived sphere(context, problems()[1], in_single);
+    expect([&] { sphere.plan().bind_input_gradient("latitude", all); }, SURROGATE_UNKNOWN_NAME,
+           "u0, u1, u2");
+}
+
+/// Outputs without w do not count, and inputs without g are left alone.
+TEST_F(DerivativeErrors, AreNotMadeByGradientsLeftOut) {
+    Derived all_of(context, problems()[1], in_double), some_of(context, problems()[1], in_double);
+    std::ranges::fill(all_of.w["v1"], 0);
+    all_of.differentiate();
+    check(surrogate_plan_unbind(some_of.plan().get()));
+    some_of.w.erase("v1");
+    some_of.g.erase("u1");
+    some_of.bind();
+    some_of.differentiate();
+    for (const std::string& name : some_of.names()) EXPECT_EQ(some_of.g[name], all_of.g[name]);
+}
+
+}  // namespace
+}  // namespace surrogate::test
