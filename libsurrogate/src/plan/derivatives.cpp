@@ -9,6 +9,7 @@
 
 #include "libsurrogate/src/domain/array_axes.hpp"
 #include "libsurrogate/src/domain/blocks.hpp"
+#include "libsurrogate/src/domain/sphere_domain.hpp"
 #include "libsurrogate/src/plan/plan.hpp"
 #include "libsurrogate/src/ranks/exact_sum.hpp"
 
@@ -144,22 +145,48 @@ void Plan::require_gradient_rows() const {
         require(derivatives_->inputs[i], input_slots_[i], true);
 }
 
+namespace {
+
+/// Returns the first of n numbers of a column that is not finite; -1: there is none.
+int64_t first_not_finite(const Column& column, int64_t n) {
+    std::array<double, kernels::tile_points> values;
+    Outside outside;  // the column has no range
+    for (int64_t first = 0; first < n; first += kernels::tile_points) {
+        const int64_t count = std::min(kernels::tile_points, n - first);
+        const BadValue bad =
+            gather(std::span(&column, 1), first, count, values.data(), 1, 1, &outside);
+        if (bad.column >= 0) return bad.point;
+    }
+    return -1;
+}
+
+/// The same of a field of a grid, row by row: the solver's memory may have gaps.
+int64_t first_not_finite(const Column& column, const SphereDomain& grid) {
+    for (int64_t row = 0; row < grid.own().n_row; ++row) {
+        const int64_t n = grid.own().n_column;
+        const int64_t bad = first_not_finite(grid.row_of(column, row), n);
+        if (bad >= 0) return row * n + bad;
+    }
+    return -1;
+}
+
+}  // namespace
+
 /// Throws not_finite unless all numbers of the bound arrays are finite.
 void Plan::require_finite_gradients(bool is_input) const {
     const auto& all = is_input ? derivatives_->inputs : derivatives_->outputs;
-    std::array<double, kernels::tile_points> values;
-    Outside outside;  // the columns have no range
     for (size_t i = 0; i < all.size(); ++i) {
-        for (int64_t first = 0; first < all[i].n_row; first += kernels::tile_points) {
-            const int64_t n = std::min(kernels::tile_points, all[i].n_row - first);
-            const BadValue bad =
-                gather(std::span(&all[i].column, 1), first, n, values.data(), 1, 1, &outside);
-            if (bad.column < 0) continue;
-            const Slot& slot = slots(is_input)[i];
-            throw Error(Status::not_finite,
-                        std::string("the gradient of ") + (is_input ? "input '" : "output '") +
-                            slot.name + "' is not finite at " + row_text(slot.place, bad.point));
-        }
+        const Slot& slot = slots(is_input)[i];
+        const auto* const grid = dynamic_cast<const SphereDomain*>(&domain_of(slot.place));
+        const bool is_on_grid =
+            grid && slot.place != PortPlace::clouds && slot.place != PortPlace::nodes;
+        if (!all[i].column.data) continue;
+        const int64_t bad = is_on_grid ? first_not_finite(all[i].column, *grid)
+                                       : first_not_finite(all[i].column, all[i].n_row);
+        if (bad < 0) continue;
+        throw Error(Status::not_finite, std::string("the gradient of ") +
+                                            (is_input ? "input '" : "output '") + slot.name +
+                                            "' is not finite at " + row_text(slot.place, bad));
     }
 }
 

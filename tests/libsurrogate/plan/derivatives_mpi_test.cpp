@@ -225,7 +225,7 @@ TEST_P(Derivatives, AreTheSlopesOfCentralDifferences) {
     own.differentiate();
     for (const std::string& name : own.names()) {
         const double expected = own.slope(name);
-        constexpr double h = 1e-5;
+        constexpr double h = 2e-6;
         own.move(name, h);
         const double above = own.value();
         own.move(name, -2 * h);
