@@ -9,7 +9,6 @@
 #include "coupling/job/weighted_model.hpp"
 #include "coupling/training/labels.hpp"
 #include "coupling/training/rollout.hpp"
-#include "kernels/base/queue.hpp"
 
 namespace surrogate::tool {
 

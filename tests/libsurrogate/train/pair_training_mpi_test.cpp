@@ -37,8 +37,9 @@ TEST(PairTraining, SeparatesTheParticlesOfTwoEvents) {
 
 TEST(PairTraining, HasTheSameBitsOnAnyThreadsAndAfterResuming) {
     const std::string path = testing::TempDir() + "/pairs_" + std::to_string(rank_of(world));
-    Tracker whole, threads({}, {{"threads", "3"}});
-    Tracker first, second;
+    const Settings reproducible = {{"reproducible", "true"}};
+    Tracker whole({}, reproducible), threads({}, {{"reproducible", "true"}, {"threads", "3"}});
+    Tracker first({}, reproducible), second({}, reproducible);
     for (Tracker* run : {&whole, &threads, &first, &second}) run->bind();
     for (int i = 0; i < 4; ++i) whole.trainer.step();
     for (int i = 0; i < 4; ++i) threads.trainer.step();
