@@ -59,7 +59,7 @@ struct Problem {
     std::function<std::string()> path;
     std::vector<std::string> fields, coordinates, numbers, outputs;
     bool is_sphere = false;
-    /// Of central differences. Sequoia rounds positions to single precision.
+    /// The step of central differences. Sequoia rounds positions to single precision.
     double step = 2e-6, tolerance = 1e-6;
 };
 
