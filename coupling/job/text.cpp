@@ -110,15 +110,19 @@ std::pair<std::string, std::string> parse_map(const std::string& text) {
     return {text.substr(0, equals), text.substr(equals + 1)};
 }
 
-std::pair<std::string, double> parse_number(const std::string& text) {
-    const size_t equals = text.find('=');
+std::optional<double> finite_number(std::string_view text) {
     double value = 0;
     const char* const end = text.data() + text.size();
-    const bool has_both = equals != std::string::npos && equals > 0 && equals + 1 < text.size();
-    if (has_both) {
-        const auto [stop, error] = std::from_chars(text.data() + equals + 1, end, value);
-        if (error == std::errc() && stop == end && std::isfinite(value))
-            return {text.substr(0, equals), value};
+    const auto [stop, error] = std::from_chars(text.data(), end, value);
+    if (error != std::errc() || stop != end || !std::isfinite(value)) return {};
+    return value;
+}
+
+std::pair<std::string, double> parse_number(const std::string& text) {
+    const size_t equals = text.find('=');
+    if (equals != std::string::npos && equals > 0) {
+        if (const auto value = finite_number(std::string_view(text).substr(equals + 1)))
+            return {text.substr(0, equals), *value};
     }
     fail("--set is '" + text + "', expected INPUT=NUMBER");
 }

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -40,6 +42,9 @@ std::string table(const std::vector<std::vector<std::string>>& rows);
 
 /// Returns field and array of "field=array", as given to --map. Throws Failure for any other form.
 std::pair<std::string, std::string> parse_map(const std::string& text);
+
+/// Returns the number if the whole text is a finite number.
+std::optional<double> finite_number(std::string_view text);
 
 /// Returns input and number of "input=number", as given to --set. Throws Failure for any other
 /// form.

@@ -2,7 +2,6 @@
 #include "coupling/tool/evaluate.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <functional>
 #include <nlohmann/json.hpp>
@@ -30,12 +29,10 @@ namespace {
 using nlohmann::json;
 
 double positive_number(const std::string& text) {
-    double value = 0;
-    const auto end = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (end.ec != std::errc() || end.ptr != text.data() + text.size() || !(value > 0) ||
-        std::isinf(value))
+    const auto value = finite_number(text);
+    if (!value || *value <= 0)
         fail("--lead is '" + one_line(text, 60) + "', expected a number of seconds above 0");
-    return value;
+    return *value;
 }
 
 TrainConfig config_of(const EvaluateArguments& arguments) {

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "coupling/tool/evaluate_particles.hpp"
 
-#include <charconv>
-#include <cmath>
 #include <nlohmann/json.hpp>
 #include <optional>
 
@@ -35,22 +33,23 @@ json json_of(const EmbeddingScore& score) {
             {"recall", score.recall}};
 }
 
-/// Returns the number of --min-pt; none without the option. Throws Failure.
-std::optional<double> min_pt_of(const EvaluateArguments& arguments) {
+/// Returns the hits that --min-pt scores; none without the option. Throws Failure.
+std::optional<MomentumCut> cut_of(const EvaluateArguments& arguments, const TrainData& data) {
     const std::string& text = arguments.min_pt;
     if (text.empty()) return {};
-    double value = 0;
-    const auto end = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (end.ec != std::errc() || end.ptr != text.data() + text.size() || !(value >= 0) ||
-        std::isinf(value))
+    const auto least = finite_number(text);
+    if (!least || *least < 0)
         fail("--min-pt is '" + one_line(text, 60) + "', expected a number of at least 0");
-    return value;
+    const MomentumCut cut{data.channel("pt", false), *least};
+    if (cut.pt.is_per_sample) fail("'pt' has one number per sample, expected one per point");
+    return cut;
 }
 
 std::string report_of(const EvaluateArguments& arguments, const TrainData& data,
-                      const EmbeddingEvaluation& evaluation) {
+                      const EmbeddingEvaluation& evaluation,
+                      const std::optional<MomentumCut>& cut) {
     json own = json_of(evaluation.mean());
-    if (!arguments.min_pt.empty()) own["min_pt"] = *min_pt_of(arguments);
+    if (cut) own["min_pt"] = cut->least;
     own["samples"] = json::array();
     for (size_t i = 0; i < evaluation.samples().size(); ++i) {
         json sample = sample_json(data, data.training()[i]);
@@ -66,18 +65,14 @@ void evaluate_particles(const Job& job, const Context& context, const Model& mod
                         const EvaluateArguments& arguments, const TrainData& data,
                         const ModelChannels& channels, const Options& options) {
     std::optional<MomentumCut> cut;
-    job.agree([&] {
-        if (const auto least = min_pt_of(arguments)) cut = {data.channel("pt", false), *least};
-        if (cut && cut->pt.is_per_sample)
-            fail("'pt' has one number per sample, expected one per point");
-    });
+    job.agree([&] { cut = cut_of(arguments, data); });
     EmbeddingEvaluation evaluation(job, context, model, data, channels, options, cut);
     evaluation.run();
     job.agree([&] {
         if (!job.is_root()) return;
         if (!arguments.csv.empty()) write_output(arguments.csv, csv_of(data, evaluation.samples()));
         if (!arguments.json.empty())
-            write_output(arguments.json, report_of(arguments, data, evaluation));
+            write_output(arguments.json, report_of(arguments, data, evaluation, cut));
     });
     if (!job.is_root()) return;
     const EmbeddingScore mean = evaluation.mean();

@@ -2,13 +2,13 @@
 #include "coupling/tool/series_steps.hpp"
 
 #include <charconv>
-#include <cmath>
 #include <filesystem>
 #include <set>
 #include <sstream>
 
 #include "coupling/job/job.hpp"
 #include "coupling/job/output.hpp"
+#include "coupling/job/text.hpp"
 #include "coupling/mesh/mesh_files.hpp"
 #include "coupling/mesh/mesh_reader.hpp"
 #include "coupling/tool/series_output.hpp"
@@ -21,13 +21,11 @@ namespace {
 using vtk::SeriesStep;
 
 double time_of(const std::string& path, const std::string& file, const std::string& text) {
-    double time_s = 0;
-    const auto end = std::from_chars(text.data(), text.data() + text.size(), time_s);
-    if (text.empty() || end.ec != std::errc() || end.ptr != text.data() + text.size() ||
-        !std::isfinite(time_s))
+    const auto time_s = finite_number(text);
+    if (!time_s)
         fail("series '" + path + "': the timestep of '" + one_line(file) + "' is '" +
              one_line(text) + "', not a number");
-    return time_s;
+    return *time_s;
 }
 
 std::string packed(const std::vector<SeriesStep>& steps) {

@@ -149,28 +149,31 @@ void SampleDomain::create(const Context& context, const Pair& pair) {
 }
 
 surrogate_points SampleDomain::points() {
+    if (parts_.size() > 1) join_parts();
+    Part& all = parts_.size() > 1 ? all_ : parts_[0];
+    if (has_clouds_ && all.clouds.empty()) all.clouds.assign(all.ids.size(), 0);
+    // Not null, although the rank has no points.
+    all.clouds.reserve(1);
+    all.weights.reserve(1);
+    const auto n_axis = static_cast<int64_t>(data_.form().coordinates.size());
+    return {matrix(all.points.data(), n(), n_axis), all.ids.data(),
+            has_clouds_ ? all.clouds.data() : nullptr, is_weighted_ ? all.weights.data() : nullptr};
+}
+
+/// Puts the points of several samples one after the other, each sample as a cloud.
+void SampleDomain::join_parts() {
     const auto append = [](auto& all, const auto& more) {
         all.insert(all.end(), more.begin(), more.end());
     };
     all_ = {};
+    int64_t first_id = 0, cloud = 0;
     for (const Part& part : parts_) {
-        const auto sample = &part - parts_.data();
         append(all_.points, part.points);
         append(all_.weights, part.weights);
-        for (const int64_t id : part.ids) all_.ids.push_back(all_.range.n + id);
-        if (data_.has_clouds())
-            append(all_.clouds, part.clouds);
-        else
-            all_.clouds.insert(all_.clouds.end(), part.ids.size(), sample);
-        all_.range.n += part.range.first + part.range.n;
+        for (const int64_t id : part.ids) all_.ids.push_back(first_id + id);
+        all_.clouds.insert(all_.clouds.end(), part.ids.size(), cloud++);
+        first_id += part.range.first + part.range.n;
     }
-    // Not null, although the rank has no points.
-    all_.clouds.reserve(1);
-    all_.weights.reserve(1);
-    const auto n_axis = static_cast<int64_t>(data_.form().coordinates.size());
-    return {matrix(all_.points.data(), n(), n_axis), all_.ids.data(),
-            has_clouds_ ? all_.clouds.data() : nullptr,
-            is_weighted_ ? all_.weights.data() : nullptr};
 }
 
 void SampleDomain::update() {

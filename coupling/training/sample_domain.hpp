@@ -106,6 +106,7 @@ private:
     std::vector<Key> keys_of(const std::vector<Draw>& draws) const;
     void read_part(const Draw& draw);
     surrogate_points points();
+    void join_parts();
     /// Points, and file, sample, time and symmetry of their weights.
     using WeightsKey = std::tuple<Key, size_t, int64_t, int64_t, int, int64_t>;
 
@@ -117,7 +118,7 @@ private:
     std::vector<WeightsKey> weights_keys_;
     std::vector<Part> parts_;      ///< by sample
     std::vector<double> weights_;  ///< in the loss
-    Part all_;                     ///< points of all samples, for the domain
+    Part all_;                     ///< points of several samples together, for the domain
     std::optional<Domain> domain_;
 };
 

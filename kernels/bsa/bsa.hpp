@@ -132,7 +132,9 @@ struct HeadRange {
 /// values += in `gradients`, which has the layout of `chosen`, with its l, g and n_choice. The
 /// formulas are those in attend_backward_queries(). A group adds to each of its blocks once, the
 /// sum over its queries in ascending order; groups follow in ascending order. Groups may share
-/// blocks, so only heads may be given to several threads at once.
+/// blocks, so only heads may be given to several threads at once. What a block receives does not
+/// depend on the other blocks of the call.
+///   dq.data null, or `gradients` empty: not computed
 ///   scratch  attend_blocks_scratch() elements, of this thread
 template <class T>
 void attend_blocks_backward(const Queue& queue, const Heads& heads, HeadRange range,

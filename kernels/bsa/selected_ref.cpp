@@ -61,7 +61,7 @@ void group_backward(const Heads& heads, int64_t h, int64_t first, int64_t end,
             const T dp = product(of.dy, h * e, e, i, v, block.row);
             const T ds = std::numbers::ln2_v<T> * p * (dp - of.delta(h, i));
             for (int64_t c = 0; c < d; ++c) {
-                dq(h * d + c, i) += ds * k[c * block.row];
+                if (dq.data) dq(h * d + c, i) += ds * k[c * block.row];
                 sums[c * n_key + j] += ds * of.q(h * d + c, i);
             }
             for (int64_t c = 0; c < e; ++c) sums[(d + c) * n_key + j] += p * of.dy(h * e + c, i);
@@ -91,9 +91,10 @@ void attend_blocks_backward(const Heads& heads, HeadRange range, const AttendGra
     for (int64_t h = range.first; h < range.end; ++h) {
         for (int64_t first = 0; first < n_query; first += chosen.g) {
             const KeyBlock<const T>* blocks = chosen.of(heads, first / chosen.g, h);
-            const KeyBlock<T>* to = gradients.data() + (blocks - chosen.blocks.data());
             group_backward(heads, h, first, std::min(n_query, first + chosen.g), of,
                            {blocks, count}, l, scratch, dq);
+            if (gradients.empty()) continue;
+            const KeyBlock<T>* to = gradients.data() + (blocks - chosen.blocks.data());
             for (int64_t j = 0; j < n_choice * l; ++j) {
                 const KeyBlock<T>& block = to[j / l];
                 for (int64_t c = 0; c < heads.n_key_dim; ++c)

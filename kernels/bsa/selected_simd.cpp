@@ -122,7 +122,7 @@ void attend_blocks(const Heads& heads, Tile<const float> q, const ChosenBlocks<c
 
 // ---- backward pass
 
-/// Gradients of the packed keys and values of one head, in the packed layout.
+/// Gradients of the packed keys and values of one head, in the packed layout. Null: not wanted.
 struct PackedGradient {
     float *k, *v;
 };
@@ -166,12 +166,13 @@ void queries_backward(const Heads& heads, int64_t h, int64_t first, int64_t n,
     for (int64_t i = 0; i < n; ++i) {
         weigh_backward(row, of.log_sum(h, first + i), of.delta(h, first + i), scores + i * row,
                        ds + i * row);
-        for (int64_t c = 0; c < d; c += n_joined) {
+        for (int64_t c = 0; c < d && dq.data; c += n_joined) {
             average_rows(ds + i * row, keys.k + c * row, row, 1, sums);
             for (int64_t r = 0; r < std::min<int64_t>(n_joined, d - c); ++r)
                 dq(h * d + c + r, first + i) += sums[joined_place(r)];
         }
     }
+    if (!gradient.k) return;
     spread(q, ds, row, d, gradient.k);
     spread(dy, scores, row, e, gradient.v);
 }
@@ -194,16 +195,23 @@ void attend_blocks_backward(const Heads& heads, HeadRange range, const AttendGra
         const int64_t begin = group * chosen.g, end = std::min(n_query, begin + chosen.g);
         for (int64_t h = range.first; h < range.end; ++h) {
             const KeyBlock<const float>* blocks = chosen.of(heads, group, h);
-            const KeyBlock<float>* to = gradients.data() + (blocks - chosen.blocks.data());
             float* rest = nullptr;
             const Packed keys = pack(heads, blocks, chosen, scratch, &rest);
+            const auto go_back = [&](const PackedGradient& gradient, float* scores) {
+                for (int64_t i = begin; i < end; i += max_queries)
+                    queries_backward(heads, h, i, std::min(max_queries, end - i), of, keys,
+                                     gradient, scores, dq);
+            };
+            if (gradients.empty()) {
+                go_back({nullptr, nullptr}, rest);
+                continue;
+            }
+            const KeyBlock<float>* to = gradients.data() + (blocks - chosen.blocks.data());
             for (int64_t b = 0; b < chosen.n_choice; ++b)
                 prefetch_rows({to[b].k, to[b].v, to[b].row}, heads, chosen.l);
             const PackedGradient gradient{rest, rest + d * keys.row};
             std::fill_n(rest, (d + e) * keys.row, 0.0f);
-            for (int64_t i = begin; i < end; i += max_queries)
-                queries_backward(heads, h, i, std::min(max_queries, end - i), of, keys, gradient,
-                                 rest + (d + e) * keys.row, dq);
+            go_back(gradient, rest + (d + e) * keys.row);
             add_rows(gradient.k, keys.row, chosen.n_choice, chosen.l, d, to, &KeyBlock<float>::k);
             add_rows(gradient.v, keys.row, chosen.n_choice, chosen.l, e, to, &KeyBlock<float>::v);
         }

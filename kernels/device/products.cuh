@@ -61,7 +61,7 @@ struct NarrowProducts {
         multiply(second, left, b.y);
     }
 
-    /// The same for two pieces each: twice the inputs for the same instructions.
+    /// Computes the same with two pieces of each side: an instruction then takes twice the inputs.
     __device__ static void scores(float (&first)[4], float (&second)[4], const Piece (&a)[2],
                                   Piece b, Piece next) {
         const uint32_t left[4] = {a[0].x, a[0].y, a[1].x, a[1].y};

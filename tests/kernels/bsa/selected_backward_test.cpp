@@ -85,6 +85,27 @@ TEST_P(SelectedBackwardOn, AgreesWithTheReferenceInDouble) {
     }
 }
 
+TEST_P(SelectedBackwardOn, ComputesQueriesAndKeysApart) {
+    auto random = generator();
+    for (const SelectedCase& size : selected_cases) {
+        SelectedData<float> data(size, random);
+        Gradients<float> want(size), got(size);
+        want.dy.fill_normal(random);
+        got.dy.fill_from(want.dy);
+        want.run(data, queue());
+        got.run(data, queue());
+        for (TileBox<float>* x : {&got.dq, &got.dk, &got.dv})
+            x->fill([](int64_t, int64_t) { return 0.5; });
+        const HeadRange all{0, size.heads.n_head};
+        data.run_backward(queue(), all, got.dy, got.log_sum, got.delta, got.dq.view(), {}, {});
+        data.run_backward(queue(), all, got.dy, got.log_sum, got.delta, {}, got.dk.view(),
+                          got.dv.view());
+        expect_same_bits<float>(got.dq.view(), want.dq.view());
+        expect_same_bits<float>(got.dk.view(), want.dk.view());
+        expect_same_bits<float>(got.dv.view(), want.dv.view());
+    }
+}
+
 TEST(SelectedBackwardLevels, GiveTheSameBits) {
     auto random = generator();
     for (const SelectedCase& size : selected_cases) {

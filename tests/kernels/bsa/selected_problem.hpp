@@ -83,13 +83,13 @@ struct SelectedData {
         attend_blocks<T>(queue, size.heads, q.input_view(), chosen, scratch.data(), y, log_sum);
     }
 
-    /// dq, dk, dv are added to.
+    /// dq, dk, dv are added to; those without data are not computed.
     void run_backward(const Queue& queue, HeadRange range, const TileBox<T>& dy,
                       const TileBox<T>& log_sum, const TileBox<T>& delta, Tile<T> dq, Tile<T> dk,
                       Tile<T> dv) const {
         Buffer<T> scratch(attend_blocks_scratch(size.heads, size.l, size.n_choice));
         const auto list = blocks<const T>(k.input_view(), v.input_view());
-        const auto to = blocks<T>(dk, dv);
+        const auto to = dk.data ? blocks<T>(dk, dv) : std::vector<KeyBlock<T>>();
         const ChosenBlocks<const T> chosen{list, size.l, size.g, size.n_choice};
         const AttendGradient<T> of{q.input_view(), dy.input_view(), log_sum.input_view(),
                                    delta.input_view()};

@@ -266,13 +266,6 @@ surrogate_points points_of(const SequoiaCase& own) {
             nullptr, nullptr};
 }
 
-TEST(BsaTrainingRanks, GradientsOnSeveralAreRefusedByAll) {
-    const GoldenFile file(stored_case("bsa/bsa_train"));
-    const SequoiaCase points(file);
-    const SequoiaCase own = points.rows(own_rows("uneven", points.n, world));
-    expect_gradients_on_one_rank(file, points.n_axis, 0, 2, points_of(own), world);
-}
-
 TEST(BsaTrainingRanks, OfOneEachTrainTogether) {
     const GoldenFile file(stored_case("bsa/bsa_train"));
     const SequoiaCase points(file);

@@ -81,7 +81,7 @@ Gradients gradients(const std::string& path, SequoiaCase points, const kernels::
     const int64_t n_feature = has_features ? parts.config.n_feature : 0;
     const auto size = [&](int64_t n_column) { return static_cast<size_t>(points.n * n_column); };
     std::vector<double> y(size(n_output)), d(size(n_axis + n_feature));
-    std::vector<double> arena(parts.model.weights()->values().size());
+    impl::GradientSums sums(*parts.model.weights(), queue.n_thread(), impl::GradientOrder::real);
     const auto outputs = BsaInternals::columns(y, n_output);
     impl::PointPorts<T> ports(*parts.domain, queue, n_feature, n_output),
         back(*parts.domain, queue, n_output, n_axis + n_feature);
@@ -93,7 +93,8 @@ Gradients gradients(const std::string& path, SequoiaCase points, const kernels::
     ports.allocate();
     back.allocate();
     forward.resize();
-    impl::bsa::Gradient<T> gradient(parts.config, layers, queue, ports, back, plan, forward);
+    impl::bsa::Gradient<T> gradient(parts.config, layers, queue, parts.context->comm(), ports, back,
+                                    plan, forward, false);
     impl::OutsideCounts outside(queue.n_thread(), n_output + n_feature);
     {
         const TrapGuard guard;
@@ -103,14 +104,14 @@ Gradients gradients(const std::string& path, SequoiaCase points, const kernels::
         ports.scatter(outputs, true);
         back.gather(outputs, outside);
         back.deliver();
-        EXPECT_TRUE(gradient.backward(arena));
+        EXPECT_TRUE(gradient.backward(sums));
         back.scatter(BsaInternals::columns(d, n_axis + n_feature), true);
     }
     Gradients found;
     found.y = y;
     for (const double value : y) found.loss += 0.5 * value * value;
     for (const auto& entry : parts.model.weights()->entries()) {
-        const double* const from = arena.data() + entry.first;
+        const double* const from = sums.total().data() + entry.first;
         found.by_name[entry.name] = {from, from + entry.size};
     }
     for (int64_t i = 0; i < points.n; ++i) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Backward through the branches of attention.
 #include <algorithm>
+#include <type_traits>
 
 #include "libsurrogate/src/model/bsa/layer_gradient.hpp"
 
@@ -13,36 +14,49 @@ using kernels::tile_points;
 using kernels::Tiles;
 using kernels::bsa::KeyBlock;
 
+namespace {
+
+/// Copies a tile to one with at least as many columns; their rest becomes zero.
+template <class T>
+void copy_padded(const std::type_identity_t<Tile<const T>>& from, const Tile<T>& to) {
+    for (int64_t c = 0; c < from.shape[0]; ++c)
+        std::fill(std::copy_n(&from(c, 0), from.shape[1], &to(c, 0)), &to(c, 0) + to.stride[0],
+                  T(0));
+}
+
+}  // namespace
+
 template <class T>
 void LayerGradient<T>::attention_backward(const LayerWeights<T>& w, bool rotated) {
-    const auto for_pieces = [&](const auto& body) { queue_.parallel_for(shape_.n_piece(), body); };
-    if (!config_.has_balls()) {
-        for_pieces([&](int64_t piece, int thread) { attend_all(piece, thread); });
-        return;
+    if (!config_.has_balls()) return attend_all();
+    const int64_t n_piece = shape_.n_piece(), in_ball = shape_.ball / shape_.piece();
+    if (config_.is_sparse()) {
+        for_items(n_piece, in_ball, LayerSums::static_gate,
+                  [&](int64_t piece, int thread) { split_branches(w, piece, thread); });
     }
-    if (config_.is_sparse())
-        for_pieces([&](int64_t piece, int thread) { split_branches(w, piece, thread); });
-    for_pieces([&](int64_t piece, int thread) { attend_ball(w, rotated, piece, thread); });
+    for_items(n_piece, in_ball, LayerSums::distance,
+              [&](int64_t piece, int thread) { attend_ball(w, rotated, piece, thread); });
     if (!config_.is_sparse()) return;
     if (config_.compresses_groups) {
         fill_zero(groups_.dq);
         queue_.parallel_for(groups_.q.n_tile(),
                             [&](int64_t tile, int thread) { sum_groups(tile, thread); });
     }
-    queue_.parallel_for(config_.n_head, [&](int64_t head, int thread) { select(head, thread); });
-    fill_zero(dcoarse_);
-    const int64_t n_query = n_query_tile();
-    queue_.parallel_for(n_query, [&](int64_t tile, int thread) { attend_coarse(tile, thread); });
-    queue_.parallel_for(dcoarse_.n_tile(),
-                        [&](int64_t tile, int thread) { sum_of_coarse(tile, thread); });
-    // Tiles of slots may hold parts of a block: chunks of blocks consist of whole tiles.
-    const int64_t at_once = std::max(tile_points, shape_.n_column / config_.block_size);
-    const int64_t n_block = dcoarse_.n_point;
-    queue_.parallel_for((n_block + at_once - 1) / at_once, [&](int64_t item, int thread) {
-        const int64_t end = std::min((item + 1) * at_once, n_block);
-        for (int64_t first = item * at_once; first < end; first += tile_points)
-            expand(w, first, thread);
-    });
+    queue_.parallel_for(n_piece, [&](int64_t piece, int thread) { select_queries(piece, thread); });
+    select_keys();
+    queue_.parallel_for(n_query_tile(),
+                        [&](int64_t tile, int thread) { attend_coarse(tile, thread); });
+    sum_of_coarse();
+    // Tiles of slots may hold parts of a block: a thread takes blocks of whole tiles.
+    const int64_t l = config_.block_size, n_block = dcoarse_.n_point;
+    const int64_t at_once = is_reproducible_ ? std::max<int64_t>(1, shape_.ball / l)
+                                             : std::max(tile_points, shape_.n_column / l);
+    for_items((n_block + at_once - 1) / at_once, 1, LayerSums::coarse,
+              [&](int64_t item, int thread) {
+                  const int64_t end = std::min((item + 1) * at_once, n_block);
+                  for (int64_t first = item * at_once; first < end; first += tile_points)
+                      expand(w, {first, std::min(first + tile_points, end)}, thread);
+              });
 }
 
 /// Computes the gradients of the gates and of the branches from the gradient of the gated sum.
@@ -132,22 +146,60 @@ void LayerGradient<T>::attend_ball(const LayerWeights<T>& w, bool rotated, int64
     }
 }
 
-/// Differentiates full attention for a piece, as queries and as keys.
 template <class T>
-void LayerGradient<T>::attend_all(int64_t piece, int thread) {
-    Scratch& s = scratch_[static_cast<size_t>(thread)];
+void LayerGradient<T>::pack_queries(const Visitor& visitor, const AttendGradient<T>& of,
+                                    std::byte* to) const {
+    const int64_t c = config_.n_channel, h = config_.n_head;
+    copy_padded(of.q, visitor.rows(to, 0, c));
+    copy_padded(of.dy, visitor.rows(to, c, c));
+    copy_padded(of.log_sum, visitor.rows(to, 2 * c, h));
+    copy_padded(of.delta, visitor.rows(to, 2 * c + h, h));
+}
+
+template <class T>
+AttendGradient<T> LayerGradient<T>::queries(const Visitor& visitor, std::byte* from) const {
+    const int64_t c = config_.n_channel, h = config_.n_head;
+    return {visitor.rows(from, 0, c), visitor.rows(from, c, c), visitor.rows(from, 2 * c, h),
+            visitor.rows(from, 2 * c + h, h)};
+}
+
+/// Differentiates full attention: keys of all ranks visit the own queries, and queries of all ranks
+/// the own keys.
+template <class T>
+void LayerGradient<T>::attend_all() {
+    const int64_t c = config_.n_channel, n_piece = shape_.n_piece();
     const kernels::Heads heads = config_.heads();
-    Workspace<T>& work = forward_.work();
-    for (int64_t other = 0; other < shape_.n_piece(); ++other) {
-        kernels::attend_backward_queries<T>(queue_, heads, of_ball(piece),
-                                            shape_.piece_of(work.k(), other),
-                                            shape_.piece_of(work.v(), other), {}, s.attend.data(),
-                                            shape_.piece_of(dq_, piece), nullptr);
-        kernels::attend_backward_keys<T>(queue_, heads, of_ball(other),
-                                         shape_.piece_of(work.k(), piece),
-                                         shape_.piece_of(work.v(), piece), {}, s.attend.data(),
-                                         shape_.piece_of(dk_, piece), shape_.piece_of(dv_, piece));
-    }
+    visits_.run(
+        queue_, keys_.slots, keys_.bytes(),
+        [&](int64_t piece, std::byte* to) {
+            copy_padded(shape_.piece_of(k_, piece), keys_.rows(to, 0, c));
+            copy_padded(shape_.piece_of(v_, piece), keys_.rows(to, c, c));
+        },
+        [&](std::byte* visitors, int64_t n) {
+            queue_.parallel_for(n_piece, [&](int64_t piece, int thread) {
+                T* const scratch = scratch_[static_cast<size_t>(thread)].attend.data();
+                for (int64_t i = 0; i < n; ++i) {
+                    std::byte* const at = visitors + i * keys_.bytes();
+                    kernels::attend_backward_queries<T>(
+                        queue_, heads, of_ball(piece), keys_.rows(at, 0, c), keys_.rows(at, c, c),
+                        {}, scratch, shape_.piece_of(dq_, piece), nullptr);
+                }
+            });
+        });
+    visits_.run(
+        queue_, queries_.slots, queries_.bytes(),
+        [&](int64_t piece, std::byte* to) { pack_queries(queries_, of_ball(piece), to); },
+        [&](std::byte* visitors, int64_t n) {
+            queue_.parallel_for(n_piece, [&](int64_t piece, int thread) {
+                T* const scratch = scratch_[static_cast<size_t>(thread)].attend.data();
+                for (int64_t i = 0; i < n; ++i) {
+                    kernels::attend_backward_keys<T>(
+                        queue_, heads, queries(queries_, visitors + i * queries_.bytes()),
+                        shape_.piece_of(k_, piece), shape_.piece_of(v_, piece), {}, scratch,
+                        shape_.piece_of(dk_, piece), shape_.piece_of(dv_, piece));
+                }
+            });
+        });
 }
 
 /// Returns the number of tiles of queries of the compressed branch: pieces of slots, or groups.
@@ -178,66 +230,165 @@ void LayerGradient<T>::attend_coarse(int64_t tile, int thread) {
     }
 }
 
+/// Computes the gradients of the own coarse keys and values; queries of all ranks visit them.
 template <class T>
-void LayerGradient<T>::sum_of_coarse(int64_t tile, int thread) {
+void LayerGradient<T>::sum_of_coarse() {
+    fill_zero(dcoarse_);
+    visits_.run(
+        queue_, queries_.slots, queries_.bytes(),
+        [&](int64_t i, std::byte* to) {
+            if (!config_.compresses_groups) return pack_queries(queries_, of_compressed(i), to);
+            const int64_t first = i * queries_.n;
+            const AttendGradient<T> all = of_compressed(first / tile_points);
+            const auto some = [&](const Tile<const T>& field) {
+                return kernels::points(field, first % tile_points, queries_.n);
+            };
+            pack_queries(queries_, {some(all.q), some(all.dy), some(all.log_sum), some(all.delta)},
+                         to);
+        },
+        [&](std::byte* visitors, int64_t n) {
+            queue_.parallel_for(dcoarse_.n_tile(), [&](int64_t tile, int thread) {
+                add_of_coarse(tile, visitors, n, scratch_[static_cast<size_t>(thread)]);
+            });
+        });
+}
+
+template <class T>
+void LayerGradient<T>::add_of_coarse(int64_t tile, std::byte* visitors, int64_t n_visitor,
+                                     Scratch& s) {
     const Coarse<T>& coarse = forward_.coarse();
-    const int64_t c = config_.n_channel, first = tile * tile_points;
+    const int64_t c = config_.n_channel;
     const Tile<T> d = dcoarse_.tile(tile);
-    const int64_t key_tile = first / Coarse<T>::key_blocks;
-    const int64_t offset = first % Coarse<T>::key_blocks;
-    const Tile<const T> k = kernels::points(coarse.keys(key_tile), offset, d.shape[1]);
-    const Tile<const T> v = kernels::points(coarse.values(key_tile), offset, d.shape[1]);
-    for (int64_t query = 0; query < n_query_tile(); ++query) {
-        kernels::attend_backward_keys<T>(queue_, config_.heads(), of_compressed(query), k, v, {},
-                                         scratch_[static_cast<size_t>(thread)].attend.data(),
-                                         kernels::channels(d, 0, c), kernels::channels(d, c, c));
+    // Tiles of this rank's blocks may lie in two tiles of all blocks.
+    const Tile<T> k = scratch_tile(s.blocks, c, d);
+    const Tile<T> v{k.data + c * k.stride[0], k.shape, k.stride};
+    const int64_t first = shape_.own.begin / config_.block_size + tile * tile_points;
+    for (int64_t b = 0, n; b < d.shape[1]; b += n) {
+        const int64_t offset = (first + b) % Coarse<T>::key_blocks;
+        n = std::min(d.shape[1] - b, Coarse<T>::key_blocks - offset);
+        const int64_t key_tile = (first + b) / Coarse<T>::key_blocks;
+        copy_tile(kernels::points(coarse.keys(key_tile), offset, n), kernels::points(k, b, n));
+        copy_tile(kernels::points(coarse.values(key_tile), offset, n), kernels::points(v, b, n));
+    }
+    for (int64_t i = 0; i < n_visitor; ++i) {
+        kernels::attend_backward_keys<T>(
+            queue_, config_.heads(), queries(queries_, visitors + i * queries_.bytes()), k, v, {},
+            s.attend.data(), kernels::channels(d, 0, c), kernels::channels(d, c, c));
     }
 }
 
-/// Differentiates the selected branch of one head. Groups of all pieces are processed in order,
-/// because they share blocks.
 template <class T>
-void LayerGradient<T>::select(int64_t head, int thread) {
+AttendGradient<T> LayerGradient<T>::of_selected(int64_t piece) const {
+    return {shape_.piece_of(q_, piece), shape_.piece_of(out_.selected, piece),
+            shape_.piece_of(out_.log_selected, piece), shape_.piece_of(delta_selected_, piece)};
+}
+
+/// Computes the gradients of the queries of a piece in the selected branch.
+template <class T>
+void LayerGradient<T>::select_queries(int64_t piece, int thread) {
     Scratch& s = scratch_[static_cast<size_t>(thread)];
     Workspace<T>& work = forward_.work();
-    const int64_t g = config_.group_size, k = work.n_choice(), l = config_.block_size;
+    const int64_t g = config_.group_size, k = work.n_choice();
     const int64_t n_group = std::max<int64_t>(1, shape_.piece() / g);
-    const auto n_key = static_cast<size_t>(n_group * config_.n_head * k);
-    for (int64_t piece = 0; piece < shape_.n_piece(); ++piece) {
-        const int64_t first = piece * shape_.piece() / g;
-        for (int64_t p = 0; p < n_group; ++p) {
-            for (int64_t i = 0; i < k; ++i) {
-                const int64_t block = work.chosen(first + p, head)[i];
-                const int64_t to = (p * config_.n_head + head) * k + i;
-                const int64_t channel = head * config_.head_dim() * dk_.row;
-                s.keys[to] = forward_.fetch().block(head, block);
-                s.dkeys[to] = {dk_.column(block * l) + channel, dv_.column(block * l) + channel,
-                               dk_.row};
-            }
+    const int64_t first = piece * shape_.piece() / g;
+    KeyBlock<const T>* to = s.keys.data();
+    for (int64_t p = first; p < first + n_group; ++p) {
+        for (int64_t head = 0; head < config_.n_head; ++head) {
+            for (int64_t i = 0; i < k; ++i)
+                *to++ = forward_.fetch().block(head, work.chosen(p, head)[i]);
         }
-        const AttendGradient<T> of{
-            shape_.piece_of(q_, piece), shape_.piece_of(out_.selected, piece),
-            shape_.piece_of(out_.log_selected, piece), shape_.piece_of(delta_selected_, piece)};
-        kernels::bsa::attend_blocks_backward<T>(
-            queue_, config_.heads(), {head, head + 1}, of, {{s.keys.data(), n_key}, l, g, k},
-            {s.dkeys.data(), n_key}, s.attend.data(), shape_.piece_of(dq_, piece));
+    }
+    const auto n_key = static_cast<size_t>(to - s.keys.data());
+    kernels::bsa::attend_blocks_backward<T>(queue_, config_.heads(), {0, config_.n_head},
+                                            of_selected(piece),
+                                            {{s.keys.data(), n_key}, config_.block_size, g, k}, {},
+                                            s.attend.data(), shape_.piece_of(dq_, piece));
+}
+
+/// Computes the gradients of the own keys and values in the selected branch. Queries of all ranks
+/// visit them with their chosen blocks. A thread takes one head and some of the blocks.
+template <class T>
+void LayerGradient<T>::select_keys() {
+    const int64_t n_head = config_.n_head, l = config_.block_size, g = config_.group_size;
+    const int64_t n_part = (queue_.n_thread() + n_head - 1) / n_head;
+    const int64_t begin = shape_.own.begin / l, n_block = shape_.n_local() / l;
+    visits_.run(
+        queue_, selecting_.slots, selecting_.bytes(),
+        [&](int64_t piece, std::byte* to) {
+            pack_queries(selecting_, of_selected(piece), to);
+            std::copy_n(forward_.work().chosen(piece * shape_.piece() / g, 0), selecting_.n_choice,
+                        selecting_.chosen(to));
+        },
+        [&](std::byte* visitors, int64_t n) {
+            queue_.parallel_for(n_head * n_part, [&](int64_t item, int thread) {
+                const int64_t part = item / n_head;
+                const Range blocks{begin + n_block * part / n_part,
+                                   begin + n_block * (part + 1) / n_part};
+                add_of_selected(item % n_head, blocks, visitors, n,
+                                scratch_[static_cast<size_t>(thread)]);
+            });
+        });
+}
+
+template <class T>
+void LayerGradient<T>::add_of_selected(int64_t head, Range blocks, std::byte* visitors,
+                                       int64_t n_visitor, Scratch& s) {
+    Workspace<T>& work = forward_.work();
+    const int64_t k = work.n_choice(), l = config_.block_size, n_head = config_.n_head;
+    const int64_t n = std::min(config_.group_size, selecting_.n);  // queries of a group in a tile
+    const int64_t channel = head * config_.head_dim() * dk_.row;
+    const int64_t first_own = shape_.own.begin / l;
+    for (int64_t i = 0; i < n_visitor; ++i) {
+        std::byte* const visitor = visitors + i * selecting_.bytes();
+        const int32_t* const chosen = selecting_.chosen(visitor);
+        const AttendGradient<T> all = queries(selecting_, visitor);
+        for (int64_t p = 0; p * n < selecting_.n; ++p) {
+            int64_t count = 0;
+            const int64_t first = head * k;
+            for (int64_t j = 0; j < k; ++j) {
+                const int64_t block = chosen[(p * n_head + head) * k + j];
+                if (block < blocks.begin || block >= blocks.end) continue;
+                const int64_t slot = (block - first_own) * l, at = first + count++;
+                s.keys[at] = forward_.fetch().block(head, block);
+                s.dkeys[at] = {dk_.column(slot) + channel, dv_.column(slot) + channel, dk_.row};
+            }
+            if (count == 0) continue;
+            const auto some = [&](const Tile<const T>& field) {
+                return kernels::points(field, p * n, n);
+            };
+            // The kernel expects the keys of `head` behind the keys of the heads before it.
+            const auto n_key = static_cast<size_t>((head + 1) * count);
+            kernels::bsa::attend_blocks_backward<T>(
+                queue_, config_.heads(), {head, head + 1},
+                {some(all.q), some(all.dy), some(all.log_sum), some(all.delta)},
+                {{&s.keys[first - head * count], n_key}, l, config_.group_size, count},
+                {&s.dkeys[first - head * count], n_key}, s.attend.data(), {});
+        }
     }
 }
 
-/// Computes the gradients of slots from the gradients of coarse keys and values (and queries).
+/// Computes the gradients of slots from the gradients of coarse keys and values (and queries) of up
+/// to tile_points blocks of this rank, in one tile.
 template <class T>
-void LayerGradient<T>::expand(const LayerWeights<T>& w, int64_t first, int thread) {
+void LayerGradient<T>::expand(const LayerWeights<T>& w, Range blocks, int thread) {
+    Scratch& s = scratch_[static_cast<size_t>(thread)];
     const LayerSums& sums = sums_[static_cast<size_t>(thread)];
     const int64_t c = config_.n_channel;
     Workspace<T>& work = forward_.work();
-    const Tile<T> d = dcoarse_.tile(first / tile_points);
-    expand_field(w.k_coarse, work.k(), first, kernels::channels(d, 0, c), sums.k_coarse, dk_,
+    const auto load = [&](const Tiles<T>& from, int64_t n_channel) {
+        const Tile<T> to{s.blocks.data(), {n_channel, blocks.size()}, {tile_points, 1}};
+        copy_padded(kernels::points(from.tile(blocks.begin / tile_points),
+                                    blocks.begin % tile_points, blocks.size()),
+                    to);
+        return to;
+    };
+    const Tile<T> d = load(dcoarse_, 2 * c);
+    expand_field(w.k_coarse, work.k(), blocks.begin, kernels::channels(d, 0, c), sums.k_coarse, dk_,
                  thread);
-    expand_field(w.v_coarse, work.v(), first, kernels::channels(d, c, c), sums.v_coarse, dv_,
+    expand_field(w.v_coarse, work.v(), blocks.begin, kernels::channels(d, c, c), sums.v_coarse, dv_,
                  thread);
     if (config_.compresses_groups) {
-        expand_field(w.q_coarse, q_, first, groups_.dq.tile(first / tile_points), sums.q_coarse,
-                     dq_, thread);
+        expand_field(w.q_coarse, q_, blocks.begin, load(groups_.dq, c), sums.q_coarse, dq_, thread);
     }
 }
 

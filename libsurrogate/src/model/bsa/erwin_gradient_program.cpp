@@ -59,8 +59,7 @@ public:
         alive = back_.begin(alive) && back_.gather(doutputs);
         if (alive) {
             back_.ports.deliver();
-            alive = differentiate(sums.open(0));
-            sums.close(0);
+            alive = differentiate(sums);
         }
         if (!alive) sums.poison();
         if (!dinputs.empty()) dfeatures_.scatter(dinputs, alive);
@@ -92,8 +91,8 @@ private:
     /// Consecutive blocks on a level, and x before each block and after the last one.
     struct Stage {
         Stage(const bsa::Config& own, const bsa::Layers<T>& layers, const kernels::Queue& queue,
-              Forward<T>& run)
-            : config(own), forward(run), gradient(own, layers, queue, run) {
+              Communicator& comm, Forward<T>& run)
+            : config(own), forward(run), gradient(own, layers, queue, comm, run, false) {
             for (int64_t block = 0; block <= own.depth; ++block)
                 saved.emplace_back(run.work().shape().size(own.n_channel));
         }
@@ -129,11 +128,13 @@ private:
         dx_.clear();
         const Config& config = this->config_;
         for (size_t l = 0; l < config.encoders.size(); ++l)
-            stages_.push_back(std::make_unique<Stage>(
-                config.encoders[l], *this->layers_.encoders[l], queue_, *this->encoders_[l]));
+            stages_.push_back(std::make_unique<Stage>(config.encoders[l],
+                                                      *this->layers_.encoders[l], queue_,
+                                                      this->comm_, *this->encoders_[l]));
         for (size_t l = 0; l < config.decoders.size(); ++l)
-            stages_.push_back(std::make_unique<Stage>(
-                config.decoders[l], *this->layers_.decoders[l], queue_, *this->decoders_[l]));
+            stages_.push_back(std::make_unique<Stage>(config.decoders[l],
+                                                      *this->layers_.decoders[l], queue_,
+                                                      this->comm_, *this->decoders_[l]));
         int64_t most = 0;
         for (size_t l = 0; l < config.encoders.size(); ++l) {
             dx_.emplace_back(this->levels_[l]->shape().size(config.width[l]));
@@ -160,16 +161,16 @@ private:
         return this->levels_[l]->shape().tiles(dx_[l].data(), this->config_.width[l]);
     }
 
-    /// Adds the gradients of weights to an arena, and computes the gradients of features. Returns
+    /// Adds the gradients of weights to `sums`, and computes the gradients of features. Returns
     /// false if scores are not finite.
-    bool differentiate(std::span<double> gradients) {
+    bool differentiate(GradientSums& sums) {
         sums_.clear();
         for (Buffer<T>& buffer : dx_) std::fill(buffer.begin(), buffer.end(), T(0));
         queue_.parallel_for(back_.ports.n_tile(),
                             [&](int64_t tile, int thread) { head_backward(tile, thread); });
         const size_t n_stride = this->poolings_.size();
         for (size_t l = 0; l < n_stride; ++l) {
-            if (!stage_backward(decoder(l), dx(l), gradients)) return false;
+            if (!stage_backward(decoder(l), dx(l), sums)) return false;
             this->poolings_[l].unpool_backward(queue_, final_stage(l + 1).result(),
                                                encoder(l).result(), dx(l), dx(l + 1), unpools_[l],
                                                sums_);
@@ -178,14 +179,15 @@ private:
             if (l < n_stride)
                 this->poolings_[l].pool_backward(queue_, encoder(l).result(), dx(l + 1), dx(l),
                                                  pools_[l], sums_);
-            if (!stage_backward(encoder(l), dx(l), gradients)) return false;
+            if (!stage_backward(encoder(l), dx(l), sums)) return false;
         }
         sum_copies();
         message_gradient_.run(dh_.data());
         sums_.join();
         for (const auto* list : {&pools_, &unpools_})
             for (const NormedSums<T>& layer : *list) layer.separate(sums_);
-        sums_.add_to(gradients);
+        sums_.add_to(sums.open(0));
+        sums.close(0);
         return true;
     }
 
@@ -219,7 +221,7 @@ private:
             for (int64_t k = 0; k < c; ++k) to(k, slots[i]) = z(k, i);
     }
 
-    bool stage_backward(Stage& stage, Tiles<T> d, std::span<double> gradients) {
+    bool stage_backward(Stage& stage, Tiles<T> d, GradientSums& sums) {
         const TreePlan<T>& plan = stage.forward.plan();
         T* const memory = stage.forward.work().free_memory();
         const Tiles<T> x = stage.tiles(x_);
@@ -229,7 +231,7 @@ private:
             const bool is_rotated = stage.config.is_layer_rotated(block);
             if (is_rotated) plan.move(x, true, memory);
             if (is_rotated) plan.move(d, true, memory);
-            if (!stage.gradient.run(block, x, d, gradients)) return false;
+            if (!stage.gradient.run(block, x, d, sums)) return false;
             if (is_rotated) plan.move(d, false, memory);
         }
         return true;

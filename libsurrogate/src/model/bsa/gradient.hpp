@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
 #include <vector>
 
 #include "libsurrogate/src/domain/point_ports.hpp"
@@ -13,11 +12,13 @@
 namespace surrogate::impl::bsa {
 
 /// Computes predictions of Ball Sparse Attention and, from the gradients of predictions, the
-/// gradients of parameters and inputs, on one rank. Trees and chosen blocks count as constants, as
-/// in the official code.
+/// gradients of parameters and inputs. Trees and chosen blocks count as constants, as in the
+/// official code, and so do relative positions and distances.
 ///
 /// Memory: x before each layer (4 C bytes per slot and layer in float), and all values of one
-/// layer. Gradients are bitwise identical for the same number of threads.
+/// layer. Reproducible: gradients of parameters are summed ball by ball, a ball in one chunk of
+/// GradientSums. Otherwise, gradients are bitwise identical for the same numbers of ranks and
+/// threads, and a run is one chunk.
 template <class T>
 class Gradient {
 public:
@@ -27,19 +28,20 @@ public:
     ///   back   from the gradients of predictions to the gradients of inputs: of positions, through
     ///          their features (d), then of features (c_in) if the caller gives them
     Gradient(const Config& config, const Layers<T>& layers, const kernels::Queue& queue,
-             PointPorts<T>& ports, PointPorts<T>& back, const TreePlan<T>& plan,
-             Forward<T>& forward);
+             Communicator& comm, PointPorts<T>& ports, PointPorts<T>& back, const TreePlan<T>& plan,
+             Forward<T>& forward, bool is_reproducible);
 
     /// Evaluates the network from the input tiles of `ports` to its output tiles. Does not
-    /// allocate. Returns false if scores are not finite; blocks cannot be chosen then.
+    /// allocate. Returns false, on all ranks, if scores of some rank are not finite; blocks cannot
+    /// be chosen then. Collective.
     bool forward();
 
     /// Differentiates the last forward(), from the input tiles of `back` to its output tiles. Adds
-    /// the gradients of parameters to `gradients`, an arena like MasterWeights::gradients(). Does
-    /// not allocate. Returns false, after adding only some of the gradients, if scores are not
-    /// finite.
-    bool backward(std::span<double> gradients);
+    /// the gradients of parameters to `sums`. Does not allocate. Returns false, on all ranks, after
+    /// adding only some of the gradients, if scores of some rank are not finite. Collective.
+    bool backward(GradientSums& sums);
 
+    const LayerGradient<T>& layer() const { return layer_; }
     int64_t bytes() const;
 
 private:
@@ -48,6 +50,7 @@ private:
         kernels::Buffer<T> z, h, dh;             // (C)
         kernels::Buffer<T> features, dfeatures;  // (c_in)
         kernels::Buffer<T> angles;               // (c_in)
+        kernels::Buffer<T> y, positions, inputs, back;
     };
     kernels::Tile<T> tile_in(kernels::Buffer<T>& buffer, int64_t n_channel, int64_t n) const {
         return {buffer.data(), {n_channel, n}, {kernels::tile_points, 1}};
@@ -56,9 +59,17 @@ private:
         return forward_.work().shape().tiles(saved_[static_cast<size_t>(layer)].data(),
                                              config_.n_channel);
     }
-    void head_backward(int64_t tile, int thread);
-    bool layer_backward(int64_t layer, std::span<double> gradients);
-    void embed_backward(int64_t tile, int thread);
+    /// Calls body(points, thread) for up to tile_points points at a time, on all threads. Then the
+    /// sums of `part` are complete.
+    template <class Body>
+    void for_points(GradientSums& sums, EndSums::Part part, const Body& body);
+    /// Calls body(begin, end) for parts of the elements of a field (C), on all threads.
+    template <class Body>
+    void for_elements(const Body& body);
+    Range points_of_ball(int64_t ball) const;
+    void head_backward(Range points, int thread);
+    bool layer_backward(int64_t layer, GradientSums& sums);
+    void embed_backward(Range points, int thread);
 
     const Config& config_;
     const Layers<T>& layers_;
@@ -66,6 +77,7 @@ private:
     PointPorts<T>&ports_, &back_;
     const TreePlan<T>& plan_;
     Forward<T>& forward_;
+    bool is_reproducible_;
     LayerGradient<T> layer_;
     std::vector<kernels::Buffer<T>> saved_;  // x before each layer, and after the last one
     kernels::Buffer<T> x_, dx_, dres_;       // tiles of slots

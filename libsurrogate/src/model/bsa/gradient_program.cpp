@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libsurrogate/src/model/bsa/gradient_program.hpp"
 
-#include <algorithm>
 #include <optional>
 
 #include "libsurrogate/src/model/bsa/gradient.hpp"
 #include "libsurrogate/src/model/bsa/point_program.hpp"
 #include "libsurrogate/src/model/family/backward_ports.hpp"
-#include "libsurrogate/src/model/family/point_network.hpp"
 
 namespace surrogate::impl::bsa {
 
@@ -22,23 +20,20 @@ public:
                         const PlanRequest& request)
         : Shared(config, layers, domain, request),
           layers_(layers),
-          queue_(request.queue.backend(), request.queue.level(),
-                 request.reproducible ? 1 : request.queue.n_thread()),
-          back_(domain, request.queue, config.n_output, config.n_axis + this->n_given()),
-          columns_(static_cast<size_t>(config.n_axis + this->n_given())) {}
+          queue_(request.queue),
+          back_(domain, request.queue, config.n_output, config.n_axis + this->n_given()) {}
 
     bool evaluate(bool alive) override { return back_.evaluated(Shared::evaluate(alive)); }
 
     bool backward(std::span<const Column> doutputs, std::span<const Column> dinputs, bool alive,
                   GradientSums& sums) override {
-        alive = back_.begin(alive) && back_.gather(doutputs);
+        alive = on_all_ranks(this->comm_, back_.begin(alive) && back_.gather(doutputs));
         if (alive) {
             back_.ports.deliver();
-            alive = gradient_->backward(sums.open(0));
-            sums.close(0);
+            alive = gradient_->backward(sums);
         }
         if (!alive) sums.poison();
-        if (!dinputs.empty()) scatter_back(dinputs, alive);
+        if (!dinputs.empty()) back_.scatter(dinputs, alive);
         return alive;
     }
 
@@ -48,20 +43,14 @@ public:
     std::vector<std::string> notes() const override {
         std::vector<std::string> list = Shared::notes();
         list.push_back(
-            "gradients: x before each layer is stored, all other values are recomputed; sums of "
-            "weight gradients have a fixed order " +
-            std::string(queue_.n_thread() == 1 ? "on one thread" : "for each number of threads"));
+            "gradients: x before each layer is stored, all other values are recomputed; the "
+            "backward pass of a layer sends, in addition to its exchanges, " +
+            std::to_string(gradient_->layer().bytes_sent()) + " bytes in " +
+            std::to_string(gradient_->layer().collectives()) + " collectives");
         return list;
     }
 
 private:
-    /// Scatters the gradients of the inputs. Columns of positions have no data: the plan holds the
-    /// positions.
-    void scatter_back(std::span<const Column> dinputs, bool alive) {
-        std::ranges::copy(dinputs, columns_.end() - std::ssize(dinputs));
-        back_.ports.scatter(columns_, alive);
-    }
-
     bool compute() override { return gradient_->forward(); }
     void build() override {
         PointPorts<T>* const ports[] = {&this->ports_, &back_.ports};
@@ -70,14 +59,13 @@ private:
     void allocate() override {
         Shared::allocate();
         back_.allocate();
-        gradient_.emplace(this->config_, layers_, queue_, this->ports_, back_.ports, this->plan_,
-                          this->forward_);
+        gradient_.emplace(this->config_, layers_, queue_, this->comm_, this->ports_, back_.ports,
+                          this->plan_, this->forward_, this->reproducible_);
     }
 
     const Layers<T>& layers_;
-    kernels::Queue queue_;  // for the backward pass
+    kernels::Queue queue_;
     BackwardPorts<T> back_;
-    std::vector<Column> columns_;  // (d + c_in)
     std::optional<Gradient<T>> gradient_;
 };
 
@@ -88,7 +76,6 @@ std::unique_ptr<GradientProgram> make_gradient_program(const Config& config,
                                                        const Layers<T>& layers,
                                                        const PointDomain& domain,
                                                        const PlanRequest& request) {
-    require_one_rank(domain, "Ball Sparse Attention");
     if (config.is_single_layer) {
         throw Error(
             Status::not_supported,

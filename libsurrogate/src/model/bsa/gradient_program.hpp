@@ -11,12 +11,11 @@
 namespace surrogate::impl::bsa {
 
 /// Creates the program of Ball Sparse Attention with forward and backward pass on a domain of
-/// points on one rank. Local. `config`, `layers`, the domain and the objects of the request must
-/// outlive it. Throws not_supported on several ranks, and for a single layer.
+/// points. Local. `config`, `layers`, the domain and the objects of the request must outlive it.
+/// Throws not_supported for a single layer.
 ///
-/// Trees and chosen blocks count as constants. A run is one chunk. Its gradients are bitwise
-/// identical for the same number of threads. Gradients of a reproducible plan are bitwise identical
-/// for any number of threads, because it runs the backward pass on one thread.
+/// Trees, chosen blocks, relative positions and distances count as constants. Gradients of a
+/// reproducible plan are bitwise identical for any number of ranks and threads.
 template <class T>
 std::unique_ptr<GradientProgram> make_gradient_program(const Config& config,
                                                        const Layers<T>& layers,

@@ -13,15 +13,19 @@ using kernels::bsa::KeyBlock;
 
 template <class T>
 LayerGradient<T>::LayerGradient(const Config& config, const Layers<T>& layers,
-                                const kernels::Queue& queue, Forward<T>& forward)
+                                const kernels::Queue& queue, Communicator& comm,
+                                Forward<T>& forward, bool is_reproducible)
     : config_(config),
       layers_(layers),
       queue_(queue),
       forward_(forward),
-      shape_(forward.work().shape()) {
+      is_reproducible_(is_reproducible),
+      shape_(forward.work().shape()),
+      visits_(comm) {
     for (int64_t layer = 0; layer < config.depth; ++layer)
         names_.emplace_back(layer_name(config, layer));
     allocate();
+    plan_visits();
     forward_.keep(out_);
 }
 
@@ -44,7 +48,10 @@ void LayerGradient<T>::allocate() {
     const int64_t c = config_.n_channel, h = config_.n_head, e = config_.n_coarse_hidden;
     for (Tiles<T>* f : {&dq_, &dk_, &dv_}) *f = field(c);
     for (Tiles<T>* f : {&out_.log_ball, &delta_ball_}) *f = field(h);
-    q_ = config_.has_balls() ? forward_.work().q() : field(c);
+    Workspace<T>& work = forward_.work();
+    q_ = config_.has_balls() ? work.q() : field(c);
+    k_ = config_.has_balls() ? work.k() : field(c);
+    v_ = config_.has_balls() ? work.v() : field(c);
     if (config_.is_sparse()) {
         for (Tiles<T>* f : {&out_.ball, &out_.compressed, &out_.selected}) *f = field(c);
         for (Tiles<T>* f :
@@ -83,6 +90,7 @@ void LayerGradient<T>::allocate() {
             s.dfolded = Buffer<T>(folded);
             s.coarse = Buffer<T>(2 * e * tile_points);
             s.dcoarse = Buffer<T>(2 * e * tile_points);
+            s.blocks = Buffer<T>(2 * c * tile_points);
             s.keys = Buffer<KeyBlock<const T>>(tile_points * h * k);
             s.dkeys = Buffer<KeyBlock<T>>(tile_points * h * k);
         }
@@ -92,25 +100,76 @@ void LayerGradient<T>::allocate() {
 }
 
 template <class T>
-bool LayerGradient<T>::run(int64_t layer, Tiles<const T> x, Tiles<T> dx,
-                           std::span<double> gradients) {
+void LayerGradient<T>::plan_visits() {
+    visits_.resize(forward_.plan().begins());
+    if (!config_.is_sparse() && config_.has_balls()) return;
+    const int64_t c = config_.n_channel, piece = shape_.piece();
+    const int64_t n_row = 2 * (c + config_.n_head);
+    queries_ = {.slots = piece, .n = piece, .n_row = n_row};
+    keys_ = {.slots = piece, .n = piece, .n_row = 2 * c};
+    if (config_.is_sparse()) {
+        const int64_t g = config_.group_size;
+        if (config_.compresses_groups) {
+            queries_.n = std::clamp<int64_t>(shape_.ball / g, 1, tile_points);
+            queries_.slots = queries_.n * g;
+        }
+        selecting_ = {
+            .slots = piece,
+            .n = piece,
+            .n_row = n_row,
+            .n_choice = std::max<int64_t>(1, piece / g) * config_.n_head * forward_.n_choice()};
+        visits_.reserve(selecting_.slots, selecting_.bytes());
+    } else {
+        visits_.reserve(keys_.slots, keys_.bytes());
+    }
+    visits_.reserve(queries_.slots, queries_.bytes());
+}
+
+template <class T>
+int64_t LayerGradient<T>::bytes_sent() const {
+    if (!config_.is_sparse() && config_.has_balls()) return 0;
+    const Visitor& other = config_.is_sparse() ? selecting_ : keys_;
+    return visits_.bytes_sent(queries_.slots, queries_.bytes()) +
+           visits_.bytes_sent(other.slots, other.bytes());
+}
+
+template <class T>
+int64_t LayerGradient<T>::collectives() const {
+    if (!config_.is_sparse() && config_.has_balls()) return 0;
+    const Visitor& other = config_.is_sparse() ? selecting_ : keys_;
+    return visits_.collectives(queries_.slots, queries_.bytes()) +
+           visits_.collectives(other.slots, other.bytes());
+}
+
+template <class T>
+bool LayerGradient<T>::run(int64_t layer, Tiles<const T> x, Tiles<T> dx, GradientSums& sums) {
+    target_ = &sums;
+    layer_ = layer;
     const LayerWeights<T>& w = layers_.layers[static_cast<size_t>(layer)];
     const bool rotated = config_.is_layer_rotated(layer);
     std::copy_n(x.data, shape_.size(config_.n_channel), forward_.work().x().data);
     forward_.start(w, rotated);
-    if (!config_.has_balls())
-        std::copy_n(forward_.work().q().data, shape_.size(config_.n_channel), q_.data);
+    if (!config_.has_balls()) {
+        const int64_t size = shape_.size(config_.n_channel);
+        std::copy_n(forward_.work().q().data, size, q_.data);
+        std::copy_n(forward_.work().k().data, size, k_.data);
+        std::copy_n(forward_.work().v().data, size, v_.data);
+    }
     if (!forward_.attend(layer, w, rotated)) return false;
-    for (LayerSums& sums : sums_) sums.clear();
+    for (LayerSums& of_thread : sums_) of_thread.clear();
     for (const Tiles<T>& f : {dq_, dk_, dv_}) fill_zero(f);
-    queue_.parallel_for(shape_.n_tile(),
-                        [&](int64_t tile, int thread) { finish_backward(w, x, dx, tile, thread); });
+    const int64_t n_tile = shape_.n_tile(), in_ball = shape_.ball / shape_.n_column;
+    for_items(n_tile, in_ball, LayerSums::finish,
+              [&](int64_t tile, int thread) { finish_backward(w, x, dx, tile, thread); });
     attention_backward(w, rotated);
-    queue_.parallel_for(shape_.n_tile(), [&](int64_t tile, int thread) {
-        start_backward(w, rotated, x, dx, tile, thread);
-    });
+    for_items(n_tile, in_ball, LayerSums::start,
+              [&](int64_t tile, int thread) { start_backward(w, rotated, x, dx, tile, thread); });
+    if (is_reproducible_) return true;
     for (size_t thread = 1; thread < sums_.size(); ++thread) sums_[0].add(sums_[thread]);
-    sums_[0].add_to(layers_.weights->master(), names_[static_cast<size_t>(layer)], gradients);
+    for (int part = 0; part < LayerSums::n_part; ++part) {
+        sums_[0].move_to(target(0), names_[static_cast<size_t>(layer)],
+                         static_cast<LayerSums::Part>(part));
+    }
     return true;
 }
 
@@ -168,13 +227,14 @@ void LayerGradient<T>::start_backward(const LayerWeights<T>& w, bool rotated, Ti
 
 template <class T>
 int64_t LayerGradient<T>::bytes() const {
-    int64_t n_byte = 0;
+    int64_t n_byte = visits_.bytes();
     for (const Buffer<T>& buffer : memory_) n_byte += buffer.bytes();
     for (const LayerSums& sums : sums_) n_byte += sums.bytes();
     for (const Scratch& s : scratch_) {
         for (const Buffer<T>* buffer :
              {&s.a, &s.b, &s.c, &s.saved, &s.hidden, &s.gate, &s.dgate, &s.branch[0], &s.branch[1],
-              &s.branch[2], &s.distance, &s.attend, &s.folded, &s.dfolded, &s.coarse, &s.dcoarse}) {
+              &s.branch[2], &s.distance, &s.attend, &s.folded, &s.dfolded, &s.coarse, &s.dcoarse,
+              &s.blocks}) {
             n_byte += buffer->bytes();
         }
         n_byte += s.keys.bytes() + s.dkeys.bytes();

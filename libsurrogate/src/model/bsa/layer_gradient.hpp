@@ -1,34 +1,45 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
-#include <span>
 #include <vector>
 
 #include "kernels/base/queue.hpp"
 #include "libsurrogate/src/model/bsa/forward.hpp"
 #include "libsurrogate/src/model/bsa/parameter_sums.hpp"
+#include "libsurrogate/src/model/bsa/visits.hpp"
 
 namespace surrogate::impl::bsa {
 
-/// Backward pass of one layer at a time, on one rank. The layer is recomputed from its input x;
-/// probabilities are recomputed from the logarithms of their sums.
+/// Backward pass of one layer at a time. The layer is recomputed from its input x; probabilities
+/// are recomputed from the logarithms of their sums.
+///
+/// Gradients of queries are sums over keys, which this rank has: coarse keys of all ranks and the
+/// chosen blocks. Gradients of keys and values are sums over queries of all ranks, which visit all
+/// ranks; the owner of a block adds up its contributions in the order of the queries, so that its
+/// gradients are bitwise identical on any number of ranks and threads. Reproducible: gradients of
+/// parameters are summed ball by ball.
 template <class T>
 class LayerGradient {
 public:
-    /// Keeps references to all arguments, which must outlive this object. `forward` must run on one
-    /// rank; its slots must not change afterwards. Allocates. Local.
+    /// Keeps references to all arguments, which must outlive this object. The slots of `forward`
+    /// must not change afterwards. Allocates. Local.
     LayerGradient(const Config& config, const Layers<T>& layers, const kernels::Queue& queue,
-                  Forward<T>& forward);
+                  Communicator& comm, Forward<T>& forward, bool is_reproducible);
     LayerGradient(const LayerGradient&) = delete;
     LayerGradient& operator=(const LayerGradient&) = delete;
 
     /// Differentiates a layer. x: input of the layer, in the layer's order. dx, in the same order,
     /// contains the gradient of the layer's result and receives the gradient of x. Gradients of
-    /// parameters are added to `gradients`. Returns false if scores are not finite. Local.
-    bool run(int64_t layer, kernels::Tiles<const T> x, kernels::Tiles<T> dx,
-             std::span<double> gradients);
+    /// parameters are added to `sums`. Returns false, on all ranks, if scores of some rank are not
+    /// finite. Collective. Does not allocate.
+    bool run(int64_t layer, kernels::Tiles<const T> x, kernels::Tiles<T> dx, GradientSums& sums);
 
+    /// Returns the bytes that this rank sends with the visits of queries and keys in a layer, and
+    /// the number of broadcasts.
+    int64_t bytes_sent() const;
+    int64_t collectives() const;
     int64_t bytes() const;
 
 private:
@@ -42,6 +53,7 @@ private:
         kernels::Buffer<T> attend;
         kernels::Buffer<T> folded, dfolded;  // (l D) for tile_points blocks
         kernels::Buffer<T> coarse, dcoarse;  // (2 E), (2 E)
+        kernels::Buffer<T> blocks;           // (2 C): keys and values of blocks, or gradients
         kernels::Buffer<kernels::bsa::KeyBlock<const T>> keys;
         kernels::Buffer<kernels::bsa::KeyBlock<T>> dkeys;
     };
@@ -49,8 +61,44 @@ private:
     struct Groups {
         kernels::Tiles<T> q, dy, log_sum, delta, dq;
     };
+    /// Layout of the tiles that visit all ranks: `n_row` rows of numbers and then `n_choice` chosen
+    /// blocks, of up to `n` queries or keys that occupy `slots` slots.
+    struct Visitor {
+        int64_t slots = 1, n = 1, n_row = 0, n_choice = 0;
+
+        int64_t row() const { return kernels::round_up(n, kernels::lane_count); }
+        int64_t choices() const { return n_row * row() * static_cast<int64_t>(sizeof(T)); }
+        int64_t bytes() const {
+            return kernels::round_up(choices() + n_choice * static_cast<int64_t>(sizeof(int32_t)),
+                                     64);
+        }
+        /// Returns rows first .. first + count - 1 of the tile at `data`.
+        kernels::Tile<T> rows(std::byte* data, int64_t first, int64_t count) const {
+            return {reinterpret_cast<T*>(data) + first * row(), {count, n}, {row(), 1}};
+        }
+        int32_t* chosen(std::byte* data) const {
+            return reinterpret_cast<int32_t*>(data + choices());
+        }
+    };
 
     void allocate();
+    void plan_visits();
+    /// Calls body(item, thread) for n items on all threads; `in_ball` consecutive ones are of one
+    /// ball. Then the sums of `part` are complete.
+    template <class Body>
+    void for_items(int64_t n, int64_t in_ball, LayerSums::Part part, const Body& body) {
+        if (!is_reproducible_) return queue_.parallel_for(n, body);
+        queue_.parallel_for(n / in_ball, [&](int64_t ball, int thread) {
+            for (int64_t item = ball * in_ball; item < (ball + 1) * in_ball; ++item)
+                body(item, thread);
+            sums_[static_cast<size_t>(thread)].move_to(target(thread),
+                                                       names_[static_cast<size_t>(layer_)], part);
+        });
+    }
+    SumTarget target(int thread) { return {layers_.weights->master(), *target_, thread}; }
+    void pack_queries(const Visitor& visitor, const kernels::AttendGradient<T>& of,
+                      std::byte* to) const;
+    kernels::AttendGradient<T> queries(const Visitor& visitor, std::byte* from) const;
     kernels::Tiles<T> field(int64_t n_channel);
     kernels::Tiles<T> group_field(int64_t n_channel);
     kernels::Tile<T> scratch_tile(kernels::Buffer<T>& buffer, int64_t n_channel,
@@ -66,11 +114,16 @@ private:
     void split_branches(const LayerWeights<T>& w, int64_t piece, int thread);
     void sum_groups(int64_t tile, int thread);
     void attend_ball(const LayerWeights<T>& w, bool rotated, int64_t piece, int thread);
-    void attend_all(int64_t piece, int thread);
+    kernels::AttendGradient<T> of_selected(int64_t piece) const;
+    void attend_all();
     void attend_coarse(int64_t tile, int thread);
-    void sum_of_coarse(int64_t tile, int thread);
-    void select(int64_t head, int thread);
-    void expand(const LayerWeights<T>& w, int64_t first, int thread);
+    void sum_of_coarse();
+    void add_of_coarse(int64_t tile, std::byte* visitors, int64_t n_visitor, Scratch& s);
+    void select_queries(int64_t piece, int thread);
+    void select_keys();
+    void add_of_selected(int64_t head, Range blocks, std::byte* visitors, int64_t n_visitor,
+                         Scratch& s);
+    void expand(const LayerWeights<T>& w, Range blocks, int thread);
     void expand_field(const CoarseMlp<T>& mlp, kernels::Tiles<const T> x, int64_t first,
                       kernels::Tile<const T> dy, const std::array<kernels::LinearGradient, 2>& sums,
                       kernels::Tiles<T> dx, int thread);
@@ -82,17 +135,25 @@ private:
     const Layers<T>& layers_;
     kernels::Queue queue_;
     Forward<T>& forward_;
+    bool is_reproducible_;
     SlotShape shape_;
+    Visits visits_;
+    Visitor queries_;                         // of full attention, or of the compressed branch
+    Visitor keys_;                            // of full attention
+    Visitor selecting_;                       // queries of the selected branch
     std::vector<kernels::Buffer<T>> memory_;  // memory of the fields below
     BranchOutputs<T> out_;                    // later the gradients of the branches
     kernels::Tiles<T> delta_ball_, delta_compressed_, delta_selected_;  // (H)
-    kernels::Tiles<T> q_;  // the workspace's q; a copy if full attention overwrites it
+    kernels::Tiles<T> q_, k_, v_;  // the workspace's; copies if full attention overwrites them
     kernels::Tiles<T> dq_, dk_, dv_, dgate_;
     Groups groups_;
     kernels::Tiles<T> dcoarse_;      // (2C) for tile_points blocks: keys, values
     std::vector<Scratch> scratch_;   // (n_thread)
     std::vector<LayerSums> sums_;    // (n_thread)
     std::vector<WeightName> names_;  // (depth)
+    // of the current layer
+    GradientSums* target_ = nullptr;
+    int64_t layer_ = 0;
 };
 
 }  // namespace surrogate::impl::bsa

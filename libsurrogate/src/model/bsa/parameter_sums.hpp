@@ -1,39 +1,54 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
-#include <span>
 
 #include "kernels/base/buffer.hpp"
 #include "kernels/linear/linear.hpp"
 #include "kernels/norm/norm.hpp"
+#include "libsurrogate/src/layers/gradient_sums.hpp"
 #include "libsurrogate/src/layers/gradients.hpp"
 #include "libsurrogate/src/model/bsa/config.hpp"
 
 namespace surrogate::impl::bsa {
 
-/// Sums of parameter gradients in double, one set per thread. The sets are added to each other,
-/// then to the gradients of the file's tensors, an arena like MasterWeights::gradients().
+/// Sums of parameter gradients in double, one set per thread, in the layout of the kernels. A part
+/// consists of the parameters that one pass of the backward pass adds to.
 class ParameterSums {
 public:
-    void clear();
+    void clear() { std::fill(memory_.begin(), memory_.end(), 0.0); }
     /// Adds `other`, which must have the same config.
     void add(const ParameterSums& other);
     int64_t bytes() const { return memory_.bytes(); }
 
 protected:
+    void clear(Range part) {
+        std::fill(memory_.data() + part.begin, memory_.data() + part.end, 0.0);
+    }
+
     kernels::Buffer<double> memory_;
+};
+
+/// Arena of a thread in GradientSums, which receives sums.
+struct SumTarget {
+    const MasterWeights& master;
+    GradientSums& sums;
+    int thread = 0;
 };
 
 /// Gradient sums of a layer in the layout of the kernels: for scaled queries and ordered gates.
 class LayerSums : public ParameterSums {
 public:
+    /// start: norm1, qkv, position, gates of tokens; finish: norm2, out, mlp
+    enum Part { start, finish, static_gate, distance, coarse, n_part };
+
     /// Keeps a reference to `config`, which must outlive this object. Allocates.
     explicit LayerSums(const Config& config);
-    /// Adds the sums to `gradients`. name: prefix of the layer, see layer_name().
-    void add_to(const MasterWeights& master, const WeightName& name,
-                std::span<double> gradients) const;
+    /// Adds the sums of a part to the gradients of the file's tensors, closes these, and clears the
+    /// part. name: prefix of the layer, see layer_name().
+    void move_to(const SumTarget& target, const WeightName& name, Part part);
 
     kernels::NormGradient norm1, norm2;
     kernels::LinearGradient position, q, k, v, out, gates;
@@ -43,21 +58,30 @@ public:
     double* static_gates = nullptr;  ///< (3H), GateRows
 
 private:
+    int64_t lay_out(double* memory);
+
     const Config* config_;
+    std::array<Range, n_part> parts_;  // of memory_
 };
 
 /// Gradient sums of embedding and head.
 class EndSums : public ParameterSums {
 public:
+    enum Part { embedding, head, n_part };
+
     /// Keeps a reference to `config`, which must outlive this object. Allocates.
     explicit EndSums(const Config& config);
-    void add_to(const MasterWeights& master, std::span<double> gradients) const;
+    /// As LayerSums::move_to().
+    void move_to(const SumTarget& target, Part part);
 
     double* fourier = nullptr;  ///< (c_in / 2, d)
     kernels::LinearGradient positions, embed, head1, head2;
 
 private:
+    int64_t lay_out(double* memory);
+
     const Config* config_;
+    std::array<Range, n_part> parts_;  // of memory_
 };
 
 }  // namespace surrogate::impl::bsa

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <type_traits>
 
 #include "kernels/base/buffer.hpp"
 #include "kernels/base/tiles.hpp"
@@ -42,7 +43,8 @@ struct SlotShape {
 
 /// Copies the points of a tile to another tile of the same shape.
 template <class T>
-void copy_tile(const kernels::Tile<T>& from, const kernels::Tile<T>& to) {
+void copy_tile(const std::type_identity_t<kernels::Tile<const T>>& from,
+               const kernels::Tile<T>& to) {
     for (int64_t c = 0; c < from.shape[0]; ++c) std::copy_n(&from(c, 0), from.shape[1], &to(c, 0));
 }
 

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <span>
 #include <utility>
+#include <vector>
 
 #include "libsurrogate/src/core/communicator.hpp"
 #include "libsurrogate/src/domain/point_ports.hpp"
@@ -20,7 +22,9 @@ public:
     /// Local. `domain` must outlive it.
     BackwardPorts(const PointDomain& domain, const kernels::Queue& queue, int64_t n_output,
                   int64_t n_input)
-        : ports(domain, queue, n_output, n_input), outside_(queue.n_thread(), n_output) {}
+        : ports(domain, queue, n_output, n_input),
+          outside_(queue.n_thread(), n_output),
+          columns_(static_cast<size_t>(n_input)) {}
 
     /// Collective: points take the route that the program's own ports take.
     void follow(Communicator& comm, const RowRoute& route) {
@@ -44,12 +48,21 @@ public:
         return ports.gather(doutputs, outside_).column < 0;
     }
 
+    /// Writes the gradients of the inputs, NaN if not alive. The caller may leave out the first
+    /// ones, which are of coordinates. Collective.
+    void scatter(std::span<const Column> dinputs, bool alive) {
+        std::ranges::fill(columns_, Column{});
+        std::ranges::copy(dinputs, columns_.end() - std::ssize(dinputs));
+        ports.scatter(columns_, alive);
+    }
+
     int64_t bytes() const { return ports.bytes() + outside_.bytes(); }
 
     PointPorts<T> ports;
 
 private:
-    OutsideCounts outside_;  // of doutputs, which have no range
+    OutsideCounts outside_;        // of doutputs, which have no range
+    std::vector<Column> columns_;  // (n_input)
     bool waits_ = false;
 };
 

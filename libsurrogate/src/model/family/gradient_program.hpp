@@ -28,8 +28,8 @@ public:
     ///   doutputs  in the order of the output ports, channel by channel, over the solver's points:
     ///             dL / d(output of the network); mean 0, std 1
     ///   dinputs   empty, or as the columns of gather() without the columns of a port of
-    ///             coordinates (Sequoia and HEPT also take these): dL / d(input of the network) is
-    ///             written to columns with data
+    ///             coordinates (BSA, Sequoia and HEPT also take these): dL / d(input of the
+    ///             network) is written to columns with data
     ///   sums      this rank's gradients of weights are added (GradientSums::open, close); they are
     ///             summed over ranks in GradientSums::reduce
     /// alive: this rank's doutputs and its last evaluation are valid. If `alive` is false, or the

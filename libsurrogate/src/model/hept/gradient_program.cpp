@@ -26,7 +26,6 @@ public:
                         const PlanRequest& request)
         : Shared(config, layers, domain, request),
           back_(domain, request.queue, config.n_out(), config.coords_dim + config.in_dim),
-          columns_(static_cast<size_t>(config.coords_dim + config.in_dim)),
           network_(config, layers, request.queue) {}
 
     bool evaluate(bool alive) override { return back_.evaluated(Shared::evaluate(alive)); }
@@ -41,12 +40,7 @@ public:
         } else {
             sums.poison();
         }
-        if (!dinputs.empty()) {
-            // The caller may leave out the columns of coordinates.
-            std::ranges::fill(columns_, Column{});
-            std::ranges::copy(dinputs, columns_.end() - std::ssize(dinputs));
-            back_.ports.scatter(columns_, alive);
-        }
+        if (!dinputs.empty()) back_.scatter(dinputs, alive);
         return alive;
     }
 
@@ -155,7 +149,6 @@ private:
     }
 
     BackwardPorts<T> back_;
-    std::vector<Column> columns_;  // (coords_dim + in_dim)
     NetworkGradient<T> network_;
     Tiles<const T> x_;                             // input of the last evaluation
     kernels::Buffer<T> dfeatures_, dcoordinates_;  // (n_tile, n_feature or D, tile_points)

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libsurrogate/src/model/sequoia/gradient_program.hpp"
 
-#include <algorithm>
-
 #include "libsurrogate/src/model/family/backward_ports.hpp"
 #include "libsurrogate/src/model/sequoia/gradient.hpp"
 #include "libsurrogate/src/model/sequoia/point_program.hpp"
@@ -23,7 +21,6 @@ public:
         : Shared(config, domain, request),
           back_(domain, request.queue, is_at_leaves() ? config.num_classes : 0, n_back()),
           outside_(request.queue.n_thread(), config.num_classes),
-          columns_(static_cast<size_t>(n_back())),
           network_(config, layers, request.queue) {}
 
     bool evaluate(bool alive) override { return back_.evaluated(Shared::evaluate(alive)); }
@@ -80,12 +77,10 @@ private:
                           {dleaves, is_at_leaves() ? nullptr : drows_.data()}, sums, dreal);
     }
 
-    /// Scatters the gradients of the inputs. The caller may leave out the columns of positions.
+    /// Scatters the gradients of the inputs.
     void scatter_back(std::span<const Column> dinputs, bool alive) {
         if (n_back() == 0) return fill_nan(dinputs, this->domain_.n_local());
-        std::ranges::fill(columns_, Column{});
-        std::ranges::copy(dinputs, columns_.end() - std::ssize(dinputs));
-        back_.ports.scatter(columns_, alive);
+        back_.scatter(dinputs, alive);
     }
 
     void compute(const LeafInputs<T>& inputs, const Tiles<T>& leaves) override {
@@ -110,8 +105,7 @@ private:
     }
 
     BackwardPorts<T> back_;
-    OutsideCounts outside_;        // for nodes and clouds, which have no range
-    std::vector<Column> columns_;  // (n_back())
+    OutsideCounts outside_;  // for nodes and clouds, which have no range
     NetworkGradient<T> network_;
     kernels::Buffer<T> drows_;  // (n_row, num_classes), nodes and clouds only
 };

@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: Apache-2.0
+// Gradients and training of Ball Sparse Attention with one sample over all ranks: the stored cases,
+// bits on any ranks, partitions and threads, ranks that fail, memory.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tests/support/bsa_models.hpp"
+#include "tests/support/data_path.hpp"
+#include "tests/support/family_ranks.hpp"
+#include "tests/support/gradient_run.hpp"
+#include "tests/support/sequoia_case.hpp"
+#include "tests/support/sphere_models.hpp"
+#include "tests/support/world.hpp"
+
+namespace surrogate::test {
+namespace {
+
+using nlohmann::json;
+
+constexpr const char* partitions[] = {"contiguous", "scattered", "uneven"};
+
+surrogate_points points_of(const SequoiaCase& own) {
+    static const int64_t no_id = 0;
+    return {matrix(own.positions.data(), own.n, own.n_axis), own.n > 0 ? own.ids.data() : &no_id,
+            nullptr, nullptr};
+}
+
+/// Gradients of 0.5 sum(y^2) of the points `own`, on the ranks of a context.
+struct Gradients {
+    Gradients(const std::string& path, const SequoiaCase& own, const GradientWay& way, Context on)
+        : run(path, points_of(own), {own.features, {}}, way, std::move(on)) {
+        const TrapGuard traps;
+        EXPECT_TRUE(run.evaluate());
+        run.dy = run.y;
+        EXPECT_TRUE(run.backward_to_positions(dpositions, own.n_axis));
+        EXPECT_TRUE(run.reduce());
+    }
+
+    GradientRun run;
+    std::vector<double> dpositions;
+};
+
+class BsaRankGradients : public testing::TestWithParam<std::string> {
+protected:
+    void expect_stored(const char* partition, const GradientWay& way, double tolerance) const {
+        SCOPED_TRACE(partition);
+        const std::vector<int64_t> rows = own_rows(partition, points.n, world);
+        const Gradients found(path, points.rows(rows), way, mpi_context(world));
+        const auto compare = [&](const std::string& name, const std::vector<double>& expected,
+                                 double scale, const std::vector<double>& values) {
+            ASSERT_EQ(values.size(), expected.size()) << name;
+            for (size_t i = 0; i < expected.size(); ++i)
+                ASSERT_LE(std::abs(values[i] - expected[i]), (tolerance + 0x1p-24) * scale)
+                    << name << " " << i;
+        };
+        const auto size_of = [](const std::string& name, const std::vector<double>& values) {
+            double size = name.ends_with("k_compress_mlp.2.bias") ? 1 : 0;  // 0 in truth
+            for (const double value : values) size = std::max(size, std::abs(value));
+            return size;
+        };
+        const std::string of_weights = "check/grad/", of_inputs = "check/grad_input/";
+        int n_compared = 0;
+        for (const std::string& name : file.names()) {
+            if (!name.starts_with("check/grad")) continue;
+            const std::vector<double> expected = file.tensor(name).values;
+            if (name.starts_with(of_weights)) {
+                compare(name, expected, size_of(name, expected),
+                        found.run.gradient(name.substr(of_weights.size())));
+            } else if (name.starts_with(of_inputs)) {
+                compare(name, table_rows(expected, rows, points.n), size_of(name, expected),
+                        name.ends_with("positions") ? found.dpositions : found.run.dx);
+            }
+            ++n_compared;
+        }
+        EXPECT_GT(n_compared, 20);
+    }
+
+    const std::string path = stored_case("bsa/" + GetParam());
+    const GoldenFile file{path};
+    const SequoiaCase points{file};
+};
+
+TEST_P(BsaRankGradients, AreTheStoredOnes) {
+    for (const char* partition : partitions) {
+        expect_stored(partition, {}, 1e-9);
+        expect_stored(partition, {.reproducible = true, .order = impl::GradientOrder::exact}, 1e-9);
+        expect_stored(partition, {.precision = "fp32", .queue = simd_queue(2)}, 1e-4);
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(Files, BsaRankGradients,
+                         testing::Values("bsa_small_grad", "bsa_group_compression_grad",
+                                         "bsa_mean_static_sigma_grad", "bsa_features_rotated_ball"),
+                         [](const auto& name) { return name.param; });
+
+struct BitsCase {
+    std::string name;
+    json changes, attention;
+    int64_t n;
+};
+
+void PrintTo(const BitsCase& c, std::ostream* stream) {
+    *stream << c.name;
+}
+
+class BsaRankBits : public testing::TestWithParam<BitsCase> {};
+
+TEST_P(BsaRankBits, AreThoseOfOneRank) {
+    const BitsCase& c = GetParam();
+    const ModelOnDisk disk(bsa_network(small_bsa(c.changes, c.attention)).bytes());
+    SequoiaCase points = SequoiaCase::wave(c.n);
+    if (c.changes.contains("c_in"))
+        for (const float feature : wave(c.n * 2, 0.3)) points.features.push_back(feature);
+    const GradientWay way{.precision = "fp32",
+                          .reproducible = true,
+                          .queue = simd_queue(),
+                          .order = impl::GradientOrder::exact};
+    const Gradients alone(disk.path(), points, way, Context());
+    for (const char* partition : partitions) {
+        SCOPED_TRACE(partition);
+        GradientWay on_threads = way;
+        on_threads.queue = simd_queue(partition == partitions[1] ? 3 : 1);
+        const std::vector<int64_t> rows = own_rows(partition, c.n, world);
+        const Gradients found(disk.path(), points.rows(rows), on_threads, mpi_context(world));
+        EXPECT_EQ(found.run.total(), alone.run.total());
+        EXPECT_EQ(found.dpositions, table_rows(alone.dpositions, rows, c.n));
+        EXPECT_EQ(found.run.dx, table_rows(alone.run.dx, rows, c.n));
+    }
+    // Plans that add in any order differ by rounding.
+    const std::vector<int64_t> rows = own_rows("scattered", c.n, world);
+    const Gradients fast(disk.path(), points.rows(rows), {.queue = {}}, mpi_context(world));
+    const Gradients truth(disk.path(), points, {}, Context());
+    double largest = 0;
+    for (const double g : truth.run.total()) largest = std::max(largest, std::abs(g));
+    for (size_t i = 0; i < truth.run.total().size(); ++i)
+        ASSERT_NEAR(fast.run.sums.total()[i], truth.run.sums.total()[i], 1e-12 * largest) << i;
+}
+
+const json group_compression = {{"use_coarse_q_attn", true}};
+
+INSTANTIATE_TEST_SUITE_P(
+    All, BsaRankBits,
+    testing::Values(
+        BitsCase{"Canonical", {{"depth", 2}}, {}, 400},
+        BitsCase{"SmallBalls", {{"ball_size", 4}, {"depth", 2}}, {}, 200},
+        BitsCase{"Features", {{"pos_enc", "none"}, {"c_in", 2}, {"depth", 2}}, {}, 120},
+        BitsCase{"Linear", {{"pos_enc", "linear"}, {"c_out", 2}, {"depth", 1}}, {}, 120},
+        BitsCase{"GroupCompression", {{"depth", 2}}, group_compression, 300},
+        BitsCase{"GroupCompressionOfLargeBalls",
+                 {{"ball_size", 512}, {"depth", 1}},
+                 group_compression,
+                 1100},
+        BitsCase{"LargeBalls",
+                 {{"ball_size", 128}, {"depth", 2}},
+                 {{"compress_block_size", 8},
+                  {"group_selection_size", 8},
+                  {"compress_mlp_expand_factor", 0.5}},
+                 1000},
+        BitsCase{"MeanStaticGatesSigma",
+                 {{"sigma_trainable", true}, {"depth", 2}},
+                 {{"use_compress_mlp", false}, {"use_token_gated_attention", false}},
+                 300},
+        BitsCase{"NoGroupSelection", {{"depth", 2}}, {{"use_group_selection", false}}, 120},
+        BitsCase{"GroupsOfTwoBlocks", {{"depth", 2}}, {{"group_selection_size", 8}}, 120},
+        BitsCase{"GroupsOfMoreThanATile",
+                 {{"ball_size", 128}, {"depth", 2}},
+                 {{"compress_block_size", 128},
+                  {"group_selection_size", 128},
+                  {"use_compress_mlp", false}},
+                 600},
+        BitsCase{"MoreChoicesThanBlocks", {}, {{"selected_blocks_number", 9}}, 30},
+        BitsCase{"RotatedBalls", {{"rotated_order", "ball"}, {"depth", 2}}, {}, 120},
+        BitsCase{"Balls", {{"attention_type", "ball"}, {"sigma_trainable", true}}, {}, 300},
+        BitsCase{"Full", {{"attention_type", "global"}, {"depth", 2}}, {}, 300},
+        BitsCase{"FewPoints", {}, {}, 5}, BitsCase{"OnePoint", {}, {}, 1}),
+    [](const auto& c) { return c.param.name; });
+
+TEST(BsaRankTraining, FollowsTheTraceOfPyTorch) {
+    const GoldenFile file(stored_case("bsa/bsa_train"));
+    const SequoiaCase points(file);
+    for (const char* partition : partitions) {
+        for (const char* reproducible : {"false", "true"}) {
+            const std::vector<int64_t> rows = own_rows(partition, points.n, world);
+            const SequoiaCase own = points.rows(rows);
+            expect_golden_trace(
+                file, points_of(own), points.n_axis,
+                table_rows(file.tensor("check/input/target").values, rows, points.n),
+                mpi_context(world), reproducible);
+        }
+    }
+}
+
+TEST(BsaRankTraining, OfGroupsOfRanksHasTheBitsOfOneRank) {
+    const GoldenFile file(stored_case("bsa/bsa_train"));
+    const SequoiaCase points(file);
+    std::vector<std::unique_ptr<SequoiaCase>> cases;
+    const auto of_rows = [&](const std::vector<int64_t>& rows) {
+        cases.push_back(std::make_unique<SequoiaCase>(points.rows(rows)));
+        return points_of(*cases.back());
+    };
+    expect_groups_of_ranks(file, points.n_axis, points.n, of_rows, {},
+                           file.tensor("check/input/target").values, world);
+}
+
+TEST(BsaRankFaults, ReachAllRanks) {
+    const TrapGuard traps;
+    const std::string path = stored_case("bsa/bsa_features_rotated_ball");
+    const SequoiaCase points{GoldenFile(path)};
+    const SequoiaCase own = points.rows(own_rows("contiguous", points.n, world));
+    GradientRun run(path, points_of(own), {own.features, {}},
+                    {.precision = "fp32", .queue = simd_queue()}, mpi_context(world));
+    const bool is_culprit = rank_of(world) == size_of(world) - 1;
+    const auto expect_failure = [&](bool alive, const char* what) {
+        run.sums.clear();
+        EXPECT_FALSE(run.backward(alive)) << what;
+        EXPECT_FALSE(run.reduce()) << what;
+        for (const double value : run.dx) EXPECT_TRUE(std::isnan(value)) << what;
+    };
+    ASSERT_TRUE(run.evaluate());
+    run.dy = run.y;
+    expect_failure(!is_culprit, "a rank is bad");
+    ASSERT_TRUE(run.evaluate());
+    if (is_culprit) run.dy.back() = std::numeric_limits<double>::quiet_NaN();
+    expect_failure(true, "a gradient is NaN");
+    EXPECT_TRUE(run.run([](size_t, double y) { return y; }));
+    EXPECT_TRUE(ranks_still_talk(world));
+}
+
+TEST(BsaRankMemory, IsTakenByPlanning) {
+    for (const char* attention : {"sparse", "global"}) {
+        const ModelOnDisk disk(bsa_network(small_bsa({{"attention_type", attention}})).bytes());
+        const SequoiaCase points = SequoiaCase::wave(700);
+        const SequoiaCase own = points.rows(own_rows("scattered", points.n, world));
+        Gradients first(disk.path(), own,
+                        {.precision = "fp32",
+                         .reproducible = true,
+                         .queue = simd_queue(),
+                         .order = impl::GradientOrder::exact},
+                        mpi_context(world));
+        std::vector<impl::Column> dy = columns_of(first.run.dy, first.run.n_out());
+        const MemoryMeter meter;
+        first.run.program->evaluate(true);
+        first.run.program->backward(dy, {}, true, first.run.sums);
+        EXPECT_EQ(meter.n_allocation(), 0) << attention;
+    }
+}
+
+}  // namespace
+}  // namespace surrogate::test
