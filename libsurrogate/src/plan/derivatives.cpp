@@ -78,7 +78,10 @@ void Plan::require_differentiable(std::span<const size_t> inputs) const {
         else if (slot.is_optional)
             reason = "' is optional";
         else if (i < positions_.size() && !has_coordinates)
-            reason = "' is a coordinate, by which this family has no derivative here";
+            reason = "' is a coordinate, by which this family has no derivative";
+        else if (i >= positions_.size() &&
+                 execution_->gradients()->is_class(static_cast<int64_t>(i - positions_.size())))
+            reason = "' is a class";
         if (!reason) continue;
         throw Error(Status::not_supported, "input '" + slot.name + reason +
                                                ", expected an input with a derivative; bind the "
