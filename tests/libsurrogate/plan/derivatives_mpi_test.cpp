@@ -64,6 +64,7 @@ struct Problem {
     bool is_pooled = false;       ///< outputs are per cloud
     bool is_alone = false;        ///< on one rank
     std::string classes = {};     ///< an input without derivative
+    double step = 0x1p-16;        ///< of differences, without another order or choice
     bool has_only_trees = false;  ///< of coordinates
 
     bool only_trees_read(const std::string& input) const {
@@ -138,6 +139,7 @@ const std::vector<Problem>& problems() {
                       small_hept({{"task", "pileup"}, {"num_classes", nullptr}}), {"size", "kind"}),
             [](Problem& problem) {
                 problem.classes = "kind";
+                problem.step = 0x1p-20;
                 problem.fields = {"size"};
             }),
         on_points("Bsa", "bsa", flat_bsa({{"depth", 4}})),
@@ -187,7 +189,7 @@ double wave_at(const std::string& name, int64_t i, double phase) {
 double direction(const std::string& name, int64_t i) {
     return std::round(64 * wave_at(name, i, 0.2)) / 64;
 }
-constexpr double step = 0x1p-16, tolerance = 1e-6;
+constexpr double tolerance = 1e-6;
 
 double rounded(double x) {
     return std::round(x * 0x1p20) / 0x1p20;
@@ -353,12 +355,12 @@ TEST_P(Derivatives, AreTheSlopesOfCentralDifferences) {
     own.differentiate();
     for (const std::string& name : own.names()) {
         const double expected = own.slope(name);
-        own.move(name, step);
+        own.move(name, problem.step);
         const double above = own.value();
-        own.move(name, -2 * step);
+        own.move(name, -2 * problem.step);
         const double below = own.value();
-        own.move(name, step);
-        const double found = (above - below) / (2 * step);
+        own.move(name, problem.step);
+        const double found = (above - below) / (2 * problem.step);
         if (problem.only_trees_read(name)) {
             EXPECT_EQ(expected, 0) << name;
             EXPECT_EQ(found, 0) << name;
