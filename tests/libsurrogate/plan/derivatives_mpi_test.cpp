@@ -13,6 +13,9 @@
 #include <vector>
 
 #include "tests/support/bsa_models.hpp"
+#include "tests/support/data_path.hpp"
+#include "tests/support/family_ranks.hpp"
+#include "tests/support/golden_writer.hpp"
 #include "tests/support/hept_models.hpp"
 #include "tests/support/memory_meter.hpp"
 #include "tests/support/ranks.hpp"
@@ -433,6 +436,79 @@ TEST_P(Derivatives, TakeNoMemory) {
 
 INSTANTIATE_TEST_SUITE_P(, Derivatives, testing::Range(size_t{0}, problems().size()),
                          [](const auto& index) { return problems()[index.param].name; });
+
+/// Models of points from PyTorch, with the gradient of 0.5 sum(y^2) by positions or features.
+class StoredDerivatives : public testing::TestWithParam<std::string> {
+protected:
+    /// A card that names all channels: x0, x1, .. , f0, f1, .. and y0, y1, ..
+    static json named(json card, int64_t n_axis, int64_t n_feature, int64_t n_out) {
+        const auto port = [](const char* name, int64_t i) {
+            return json{{"name", name + std::to_string(i)}, {"unit", "1"}, {"mean", 0}, {"std", 1}};
+        };
+        for (int64_t i = 0; i < n_axis; ++i) {
+            card["inputs"].push_back(port("x", i));
+            card["inputs"].back()["role"] = "coordinate";
+            card["inputs"].back()["axis"] = i;
+        }
+        for (int64_t i = 0; i < n_feature; ++i) card["inputs"].push_back(port("f", i));
+        for (int64_t i = 0; i < n_out; ++i) card["outputs"].push_back(port("y", i));
+        return card;
+    }
+};
+
+TEST_P(StoredDerivatives, AreThoseOfAPlan) {
+    const std::string path = stored_case(GetParam());
+    const GoldenFile file(path);
+    const SequoiaCase all(file);
+    const Context context = mpi_context(world);
+    const std::vector<int64_t> rows = own_rows("scattered", all.n, world);
+    SequoiaCase own = all.rows(rows);
+    const GoldenTensor prediction = file.tensor("check/output64/y");
+    const int64_t n_out = prediction.shape[1];
+    const bool by_features = file.has("check/grad_input/features");
+    const std::vector<double> stored = table_rows(
+        file.tensor(by_features ? "check/grad_input/features" : "check/grad_input/positions")
+            .values,
+        rows, all.n);
+    const int64_t n_feature = by_features ? file.tensor("check/input/features").shape[1] : 0;
+    ModelWriter writer = writer_of(file);
+    writer.card = named(writer.card, all.n_axis, n_feature, n_out);
+    const ModelOnDisk disk(writer.bytes());
+    const Model model(context, disk.path());
+    const Domain domain(context, {matrix(own.positions.data(), own.n, own.n_axis), own.ids.data(),
+                                  nullptr, nullptr});
+    Plan plan(model, domain, in_double);
+    std::vector<double> y(static_cast<size_t>(own.n * n_out)), g(stored.size());
+    const auto channel = [&](std::vector<double>& values, int64_t c, int64_t width) {
+        surrogate_array array = column(values.data() + c, own.n);
+        array.stride[0] = width;
+        return array;
+    };
+    for (int64_t c = 0; c < n_feature; ++c) {
+        const std::string name = "f" + std::to_string(c);
+        plan.bind_input(name, channel(own.features, c, n_feature));
+        plan.bind_input_gradient(name, channel(g, c, n_feature));
+    }
+    for (int64_t c = 0; c < all.n_axis && !by_features; ++c)
+        plan.bind_input_gradient("x" + std::to_string(c), channel(g, c, all.n_axis));
+    for (int64_t c = 0; c < n_out; ++c) {
+        plan.bind_output("y" + std::to_string(c), channel(y, c, n_out));
+        plan.bind_output_gradient("y" + std::to_string(c), channel(y, c, n_out));
+    }
+    plan.run();
+    plan.run_backward();
+    double largest = 0;
+    for (const double value : stored) largest = std::max(largest, std::abs(value));
+    for (size_t i = 0; i < g.size(); ++i) ASSERT_NEAR(g[i], stored[i], 1e-7 * largest) << i;
+}
+
+INSTANTIATE_TEST_SUITE_P(Files, StoredDerivatives,
+                         testing::Values("bsa/bsa_features_rotated_ball",
+                                         "sequoia/points_features_grad",
+                                         "sequoia/points_small_grad"),
+                         [](const auto& file) {
+                             return file.param.substr(file.param.find('/') + 1);
+                         });
 
 // ---- invalid input ----
 
