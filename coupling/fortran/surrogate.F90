@@ -66,6 +66,8 @@ module surrogate
     use surrogate_fortran_plan, only: surrogate_plan, surrogate_named_array, surrogate_range_info, surrogate_plan_create, &
         surrogate_plan_open, surrogate_plan_context, surrogate_plan_agree, surrogate_plan_model, surrogate_plan_domain, &
         surrogate_plan_bind_input, surrogate_plan_bind_output, surrogate_plan_bind_input_block, &
+        surrogate_plan_bind_output_gradient, surrogate_plan_bind_input_gradient, &
+        surrogate_plan_bind_output_gradient_block, surrogate_plan_bind_input_gradient_block, surrogate_plan_run_backward, &
         surrogate_plan_bind_output_block, surrogate_plan_unbind, surrogate_plan_run, surrogate_plan_run_with_error, &
         surrogate_plan_run_network, surrogate_plan_set_stream, surrogate_plan_wait, surrogate_plan_option, &
         surrogate_plan_counter, surrogate_plan_range, surrogate_plan_describe, surrogate_plan_destroy, &

@@ -267,6 +267,9 @@ typedef struct surrogate_tensor {
  *                                     backward pass reads; recompute: less memory, more time.
  *                                     Backends ref and simd; cuda for FLARE, with arrays on the
  *                                     host
+ *                 inputs              predictions can be differentiated with respect to inputs
+ *                                     (surrogate_plan_run_backward); memory as with true. Backends
+ *                                     ref and simd. Since 0.2
  *   states        1, 2, ..            states of a grid on the sphere that a run evaluates. Arrays
  *                                     have so many times the rows: state after state, each like the
  *                                     domain's points; numbers per cloud have a row for each state.
@@ -874,9 +877,9 @@ SURROGATE_API surrogate_status surrogate_plan_bind_output_block(surrogate_plan* 
                                                                 const char* name, const char* unit,
                                                                 const surrogate_block* block);
 
-/* Removes all bound arrays, but keeps numbers per cloud (SURROGATE_CLOUD): a run before arrays are
- * bound again is an error. For callers whose arrays are valid only between two calls, such as
- * arrays of PETSc vectors. Local. Errors: INVALID_ARGUMENT (NULL). */
+/* Removes all bound arrays, gradients included, but keeps numbers per cloud (SURROGATE_CLOUD):
+ * a run before arrays are bound again is an error. For callers whose arrays are valid only between
+ * two calls, such as arrays of PETSc vectors. Local. Errors: INVALID_ARGUMENT (NULL). */
 SURROGATE_API surrogate_status surrogate_plan_unbind(surrogate_plan* plan);
 
 /* Evaluates the surrogate once on the bound fields: normalization, network, denormalization. Called
@@ -908,6 +911,122 @@ SURROGATE_API surrogate_status surrogate_plan_run_network(surrogate_plan* plan, 
                                                           const surrogate_named_array* inputs,
                                                           int32_t n_outputs,
                                                           const surrogate_named_array* outputs);
+
+/* Binds w, the gradient of any number L of the caller with respect to an output field of the card:
+ * w[i] = dL / d(output in row i), in physical units. The plan has option gradients=inputs. The
+ * array has the shape that surrogate_plan_bind_output takes, is on the host, belongs to the caller,
+ * and is read by every later surrogate_plan_run_backward. L may be a sum over all ranks: each rank
+ * has the rows of its own points; rows of clouds and nodes are the same on every rank. Outputs
+ * without such an array have w = 0.
+ *   name   of a field, or of a vector as in surrogate_plan_bind_input
+ *   unit   the unit of the output in dL / d(output), which must equal the card's, or NULL
+ * Local. Errors: as surrogate_plan_bind_output; INVALID_ARGUMENT (a plan without gradients=inputs).
+ * Since 0.2 */
+SURROGATE_API surrogate_status surrogate_plan_bind_output_gradient(surrogate_plan* plan,
+                                                                   const char* name,
+                                                                   const char* unit,
+                                                                   const surrogate_array* w);
+
+/* Binds g, the gradient with respect to an input field of the card, coordinates included:
+ * g[i] = dL / d(input in row i), in physical units (with coordinates=normalized: of coordinates as
+ * the domain has them). The array belongs to the caller, is on the host, and is written by every
+ * later surrogate_plan_run_backward.
+ *   Fields at points, coordinates: [n_local, 1]
+ *   Fields of role SURROGATE_CLOUD: as the input is bound, [n_clouds, 1], or [1, 1] for one number
+ *   of all clouds; the derivative is summed over the points of all ranks and is the same on every
+ *   rank
+ *   name   of a field, or of a vector as in surrogate_plan_bind_input
+ *   unit   the unit of the input in dL / d(input), which must equal the card's, or NULL
+ * Local. Errors: as surrogate_plan_bind_input; INVALID_ARGUMENT (a plan without gradients=inputs),
+ * NOT_SUPPORTED (whole numbers and optional inputs; coordinates in bsa and erwin, and in sequoia if
+ * the domain has several clouds). Since 0.2 */
+SURROGATE_API surrogate_status surrogate_plan_bind_input_gradient(surrogate_plan* plan,
+                                                                  const char* name,
+                                                                  const char* unit,
+                                                                  const surrogate_array* g);
+
+/* Binds w of one output field in a strided block, as surrogate_plan_bind_output_block. Local.
+ * Errors: as surrogate_plan_bind_output_gradient; NOT_SUPPORTED. Since 0.2 */
+SURROGATE_API surrogate_status surrogate_plan_bind_output_gradient_block(surrogate_plan* plan,
+                                                                         const char* name,
+                                                                         const char* unit,
+                                                                         const surrogate_block* w);
+
+/* Binds g of one input field in a strided block, as surrogate_plan_bind_input_block. Local. Errors:
+ * as surrogate_plan_bind_input_gradient. Since 0.2 */
+SURROGATE_API surrogate_status surrogate_plan_bind_input_gradient_block(surrogate_plan* plan,
+                                                                        const char* name,
+                                                                        const char* unit,
+                                                                        const surrogate_block* g);
+
+/* Computes g = J^T w, where J is the Jacobian of the outputs with respect to the inputs in the last
+ * surrogate_plan_run, in physical units: reads the arrays of surrogate_plan_bind_output_gradient
+ * and writes the arrays of surrogate_plan_bind_input_gradient, over all ranks. A run is followed by
+ * at most one backward run. Trees, orderings, and the blocks and neighbors that attention has
+ * chosen stay as in the run, and count as constants; so do weights of points and clouds. Fields
+ * bound to inputs and outputs are not read again. Collective, without agreement, as
+ * surrogate_plan_run: a rank with an error takes part in all exchanges, the others return
+ * NOT_FINITE and their g is NaN; with agree=true all ranks return the status of the first failed
+ * rank. With reproducible=true g is bitwise identical for any number of ranks and threads. Does not
+ * allocate.
+ * Errors: INVALID_ARGUMENT (a plan without gradients=inputs; no surrogate_plan_run since the last
+ * backward run, or points have moved since), NOT_FINITE (w; the run; a derivative), SHAPE (arrays
+ * of another length), MPI, BROKEN. Since 0.2 */
+SURROGATE_API surrogate_status surrogate_plan_run_backward(surrogate_plan* plan);
+
+/* Binds v, a direction of an input field of the card: v[i] is a change of the input in row i, in
+ * physical units. The plan has option gradients=inputs. The array has the shape that the input is
+ * bound with, is on the host, belongs to the caller, and is read by every later
+ * surrogate_plan_run_tangent. Inputs without such an array have v = 0.
+ *   name   of a field, or of a vector as in surrogate_plan_bind_input
+ *   unit   the unit of the input, which must equal the card's, or NULL
+ * Local. Errors: as surrogate_plan_bind_input; INVALID_ARGUMENT (a plan without gradients=inputs),
+ * NOT_SUPPORTED (coordinates, whole numbers and optional inputs; every input of hept, and of bsa
+ * unless attention is ball or global: their predictions jump where choices change). Since 0.2 */
+SURROGATE_API surrogate_status surrogate_plan_bind_input_tangent(surrogate_plan* plan,
+                                                                 const char* name, const char* unit,
+                                                                 const surrogate_array* v);
+
+/* Binds the result of surrogate_plan_run_tangent for an output field of the card, J v, in physical
+ * units. The array has the shape that surrogate_plan_bind_output takes, is on the host, and belongs
+ * to the caller. Outputs without such an array are left out.
+ *   name   of a field, or of a vector as in surrogate_plan_bind_input
+ *   unit   the unit of the output, which must equal the card's, or NULL
+ * Local. Errors: as surrogate_plan_bind_output; INVALID_ARGUMENT (a plan without gradients=inputs).
+ * Since 0.2 */
+SURROGATE_API surrogate_status surrogate_plan_bind_output_tangent(surrogate_plan* plan,
+                                                                  const char* name,
+                                                                  const char* unit,
+                                                                  const surrogate_array* jv);
+
+/* Binds v of one input field in a strided block, as surrogate_plan_bind_input_block. Local. Errors:
+ * as surrogate_plan_bind_input_tangent. Since 0.2 */
+SURROGATE_API surrogate_status surrogate_plan_bind_input_tangent_block(surrogate_plan* plan,
+                                                                       const char* name,
+                                                                       const char* unit,
+                                                                       const surrogate_block* v);
+
+/* Binds J v of one output field in a strided block, as surrogate_plan_bind_output_block. Local.
+ * Errors: as surrogate_plan_bind_output_tangent; NOT_SUPPORTED. Since 0.2 */
+SURROGATE_API surrogate_status surrogate_plan_bind_output_tangent_block(surrogate_plan* plan,
+                                                                        const char* name,
+                                                                        const char* unit,
+                                                                        const surrogate_block* jv);
+
+/* Computes J v, the derivative of the outputs along v at the bound inputs, in physical units, over
+ * all ranks, as a central difference of predictions at the inputs plus and minus h v. With
+ * precision=fp64: two runs, h moves the input that changes most by 2^-17 of its std on the card,
+ * the relative error of J v is about 1e-9. Otherwise: four runs at h and 2 h, 2^-5 of the std,
+ * about 5e-5. Reads the arrays bound to inputs now; a surrogate_plan_run before it is not needed,
+ * and predictions are not written. Takes the memory of one more plan, without gradients, from the
+ * first call on.
+ * Collective, with errors as surrogate_plan_run: a rank with an error takes part in all exchanges,
+ * and its J v is NaN. With reproducible=true J v is bitwise identical for any number of ranks and
+ * threads. The first call allocates, later calls do not unless points have moved.
+ * Errors: INVALID_ARGUMENT (a plan without gradients=inputs; inputs unbound), NOT_SUPPORTED (hept,
+ * and bsa unless attention is ball or global), NOT_FINITE (v, an input, a prediction), SHAPE
+ * (arrays of another length), NO_MEMORY, MPI, BROKEN. Since 0.2 */
+SURROGATE_API surrogate_status surrogate_plan_run_tangent(surrogate_plan* plan);
 
 /* Sets the stream of a plan with backend cuda (others: NOT_SUPPORTED): a cudaStream_t of the caller
  * on the plan's device; NULL is the default stream. May be called again; work in progress continues
@@ -943,8 +1062,8 @@ SURROGATE_API surrogate_status surrogate_plan_option(const surrogate_plan* plan,
                                                      char* text, int64_t* n_text);
 
 /* Returns a counter of this rank:
- *   bytes_sent       payload sent by the last run
- *   collectives      collective calls of the last run
+ *   bytes_sent       payload sent by the last run, or backward run
+ *   collectives      collective calls of the last run, or backward run
  *   runs             runs so far
  *   workspace_bytes  memory of the plan (backend cuda: on the device, without weights)
  *   points_local     points that this rank computes (differs from the domain's in reproducible

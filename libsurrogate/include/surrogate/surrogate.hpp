@@ -507,6 +507,56 @@ public:
     }
     /// Evaluates the surrogate on the bound fields. Collective; see surrogate_plan_run.
     void run() { check(surrogate_plan_run(get())); }
+    /// Binds dL / d(output), which backward runs read; the plan has option gradients=inputs. See
+    /// surrogate_plan_bind_output_gradient.
+    void bind_output_gradient(const std::string& name, const surrogate_array& w,
+                              const char* unit = nullptr) {
+        check(surrogate_plan_bind_output_gradient(get(), name.c_str(), unit, &w));
+    }
+    /// Binds dL / d(input), which backward runs write; the plan has option gradients=inputs. See
+    /// surrogate_plan_bind_input_gradient.
+    void bind_input_gradient(const std::string& name, const surrogate_array& g,
+                             const char* unit = nullptr) {
+        check(surrogate_plan_bind_input_gradient(get(), name.c_str(), unit, &g));
+    }
+    /// Binds dL / d(output) in a strided block; see surrogate_plan_bind_output_gradient_block.
+    void bind_output_gradient(const std::string& name, const surrogate_block& w,
+                              const char* unit = nullptr) {
+        check(surrogate_plan_bind_output_gradient_block(get(), name.c_str(), unit, &w));
+    }
+    /// Binds dL / d(input) in a strided block; see surrogate_plan_bind_input_gradient_block.
+    void bind_input_gradient(const std::string& name, const surrogate_block& g,
+                             const char* unit = nullptr) {
+        check(surrogate_plan_bind_input_gradient_block(get(), name.c_str(), unit, &g));
+    }
+    /// Differentiates the last run. Collective; see surrogate_plan_run_backward.
+    void run_backward() { check(surrogate_plan_run_backward(get())); }
+
+    /// Binds a direction of an input; the plan has option gradients=inputs. See
+    /// surrogate_plan_bind_input_tangent.
+    void bind_input_tangent(const std::string& name, const surrogate_array& v,
+                            const char* unit = nullptr) {
+        check(surrogate_plan_bind_input_tangent(get(), name.c_str(), unit, &v));
+    }
+    /// Binds the derivative of an output along the directions; the plan has option
+    /// gradients=inputs. See surrogate_plan_bind_output_tangent.
+    void bind_output_tangent(const std::string& name, const surrogate_array& jv,
+                             const char* unit = nullptr) {
+        check(surrogate_plan_bind_output_tangent(get(), name.c_str(), unit, &jv));
+    }
+    /// Binds a direction in a strided block; see surrogate_plan_bind_input_tangent_block.
+    void bind_input_tangent(const std::string& name, const surrogate_block& v,
+                            const char* unit = nullptr) {
+        check(surrogate_plan_bind_input_tangent_block(get(), name.c_str(), unit, &v));
+    }
+    /// Binds the derivative of an output in a strided block; see
+    /// surrogate_plan_bind_output_tangent_block.
+    void bind_output_tangent(const std::string& name, const surrogate_block& jv,
+                             const char* unit = nullptr) {
+        check(surrogate_plan_bind_output_tangent_block(get(), name.c_str(), unit, &jv));
+    }
+    /// Computes J v. Collective; see surrogate_plan_run_tangent.
+    void run_tangent() { check(surrogate_plan_run_tangent(get())); }
     /// Takes part in a run that this rank cannot make, and throws. Collective; see
     /// surrogate_plan_run_with_error.
     void run_with_error(surrogate_status status, const char* text) {

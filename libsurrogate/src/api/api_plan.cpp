@@ -213,6 +213,58 @@ surrogate_status surrogate_plan_bind_output_block(surrogate_plan* plan, const ch
     return with_plan(plan, [&](Plan& own) { own.bind_output(name, unit, block); });
 }
 
+surrogate_status surrogate_plan_bind_output_gradient(surrogate_plan* plan, const char* name,
+                                                     const char* unit, const surrogate_array* w) {
+    return with_plan(plan, [&](Plan& own) { own.bind_output_gradient(name, unit, w); });
+}
+
+surrogate_status surrogate_plan_bind_input_gradient(surrogate_plan* plan, const char* name,
+                                                    const char* unit, const surrogate_array* g) {
+    return with_plan(plan, [&](Plan& own) { own.bind_input_gradient(name, unit, g); });
+}
+
+surrogate_status surrogate_plan_bind_output_gradient_block(surrogate_plan* plan, const char* name,
+                                                           const char* unit,
+                                                           const surrogate_block* w) {
+    return with_plan(plan, [&](Plan& own) { own.bind_output_gradient(name, unit, w); });
+}
+
+surrogate_status surrogate_plan_bind_input_gradient_block(surrogate_plan* plan, const char* name,
+                                                          const char* unit,
+                                                          const surrogate_block* g) {
+    return with_plan(plan, [&](Plan& own) { own.bind_input_gradient(name, unit, g); });
+}
+
+surrogate_status surrogate_plan_run_backward(surrogate_plan* plan) {
+    return with_plan(plan, [&](Plan& own) { own.run_backward(); });
+}
+
+surrogate_status surrogate_plan_bind_input_tangent(surrogate_plan* plan, const char* name,
+                                                   const char* unit, const surrogate_array* v) {
+    return with_plan(plan, [&](Plan& own) { own.bind_input_tangent(name, unit, v); });
+}
+
+surrogate_status surrogate_plan_bind_output_tangent(surrogate_plan* plan, const char* name,
+                                                    const char* unit, const surrogate_array* jv) {
+    return with_plan(plan, [&](Plan& own) { own.bind_output_tangent(name, unit, jv); });
+}
+
+surrogate_status surrogate_plan_bind_input_tangent_block(surrogate_plan* plan, const char* name,
+                                                         const char* unit,
+                                                         const surrogate_block* v) {
+    return with_plan(plan, [&](Plan& own) { own.bind_input_tangent(name, unit, v); });
+}
+
+surrogate_status surrogate_plan_bind_output_tangent_block(surrogate_plan* plan, const char* name,
+                                                          const char* unit,
+                                                          const surrogate_block* jv) {
+    return with_plan(plan, [&](Plan& own) { own.bind_output_tangent(name, unit, jv); });
+}
+
+surrogate_status surrogate_plan_run_tangent(surrogate_plan* plan) {
+    return with_plan(plan, [&](Plan& own) { own.run_tangent(); });
+}
+
 surrogate_status surrogate_plan_unbind(surrogate_plan* plan) {
     return with_plan(plan, [&](Plan& own) { own.unbind(); });
 }

@@ -127,7 +127,7 @@ DeviceContext& Context::open_device(const Options& options) {
 int64_t exchange_mark(const Options& options) {
     uint64_t hash = 14695981039346656037u;  // FNV-1a
     for (const char* key :
-         {"backend", "precision", "reproducible", "agree", "coordinates", "states"}) {
+         {"backend", "precision", "reproducible", "agree", "coordinates", "gradients", "states"}) {
         for (char c : options.get(key))
             hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211u;
     }
@@ -135,8 +135,8 @@ int64_t exchange_mark(const Options& options) {
 }
 
 std::string different_options() {
-    return "ranks give different values of backend, precision, reproducible, agree, coordinates or "
-           "states; they must be the same on all";
+    return "ranks give different values of backend, precision, reproducible, agree, coordinates, "
+           "gradients or states; they must be the same on all";
 }
 
 void require_same_options(Communicator& comm, const Options& options) {

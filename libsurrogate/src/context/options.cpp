@@ -35,7 +35,7 @@ const std::vector<Key>& keys() {
         {"agree", {"false", "true"}},
         {"range", {"count", "warn", "error"}},
         {"coordinates", {"physical", "normalized"}},
-        {"gradients", {"false", "true", "recompute"}},
+        {"gradients", {"false", "true", "recompute", "inputs"}},
         {"states", {"1"}, 1, 99999},
     };
     return table;

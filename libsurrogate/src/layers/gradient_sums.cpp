@@ -43,7 +43,7 @@ GradientSums::GradientSums(const MasterWeights& master, int n_thread, GradientOr
     : master_(master),
       order_(order),
       buckets_(master, stages, bucket_bytes / bytes_of_number(order)),
-      size_(std::ssize(master.values())),
+      size_(order == GradientOrder::none ? 0 : std::ssize(master.values())),
       is_bad_(static_cast<size_t>(n_thread)),
       travels_(buckets_.list().size()) {
     for (int thread = 0; thread < n_thread; ++thread) {

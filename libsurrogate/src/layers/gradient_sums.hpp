@@ -20,7 +20,8 @@ namespace surrogate::impl {
 ///   real    ranks exchange doubles: 8 bytes a parameter, for plans in double precision
 ///   exact   bitwise identical for any number of ranks and threads and any order, if the chunks are
 ///           the same: 16 bytes per parameter, and as much memory per thread
-enum class GradientOrder { single, real, exact };
+///   none    gradients of weights are not wanted: nothing is summed; no reduce()
+enum class GradientOrder { single, real, exact, none };
 
 /// Sums the gradients of a master's weights from chunks of points into one arena on all ranks. A
 /// chunk is computed by a program in one piece; if the program is reproducible, the gradients of a
@@ -49,11 +50,15 @@ public:
     /// Room in the communicator. Local; throws bad_alloc.
     void reserve(Communicator& comm) const;
 
+    /// Returns false if gradients of weights are not wanted (GradientOrder::none).
+    bool is_wanted() const { return order_ != GradientOrder::none; }
+
     /// Before a step: forgets everything.
     void clear();
 
     /// The arena, of the shape of master.values(), that `thread` adds gradients to. Elements that
-    /// were not closed since hold what the thread has added.
+    /// were not closed since hold what the thread has added. Empty if gradients of weights are not
+    /// wanted; data() is then null.
     std::span<double> open(int thread);
     /// The chunk is complete in elements [begin, end) of the arena: whole tensors and gaps. Exact:
     /// they are taken over and are zero again. Otherwise nothing happens.

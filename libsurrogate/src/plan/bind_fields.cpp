@@ -26,16 +26,18 @@ const char* side_of(bool is_input) {
 
 }  // namespace
 
-void Plan::refuse_name(const char* name, bool is_input) const {
+void Plan::refuse_name(const char* name, bool is_input, bool takes_coordinates) const {
     std::vector<std::string> names;
     std::string list;
     for (const Slot& slot : slots(is_input)) {
-        if (slot.from_domain) continue;
+        if (slot.from_domain && !takes_coordinates) continue;
         names.push_back(slot.name);
         list += (list.empty() ? "" : ", ") + slot.name;
     }
     for (const Slot& slot : slots(is_input)) {
-        if (!slot.from_domain || (slot.name != name && vector_of(slot.name) != name)) continue;
+        if (takes_coordinates || !slot.from_domain ||
+            (slot.name != name && vector_of(slot.name) != name))
+            continue;
         throw Error(Status::invalid_argument,
                     "input '" + slot.name +
                         "' is a coordinate and comes from the domain; bind only: " + list);
@@ -51,7 +53,8 @@ void Plan::refuse_name(const char* name, bool is_input) const {
 }
 
 /// The field of this name, or the components of the vector, in alphabetical order.
-std::vector<size_t> Plan::find_slots(const char* name, bool is_input) const {
+std::vector<size_t> Plan::find_slots(const char* name, bool is_input,
+                                     bool takes_coordinates) const {
     if (!name) throw Error(Status::invalid_argument, "name of the field is NULL");
     const std::vector<Slot>& all = slots(is_input);
     const auto field = std::ranges::find(all, std::string_view(name), &Slot::name);
@@ -64,8 +67,9 @@ std::vector<size_t> Plan::find_slots(const char* name, bool is_input) const {
         }
         std::ranges::sort(found, {}, [&](size_t i) { return std::string_view(all[i].name); });
     }
-    const auto is_coordinate = [&](size_t i) { return all[i].from_domain; };
-    if (found.empty() || std::ranges::any_of(found, is_coordinate)) refuse_name(name, is_input);
+    const auto is_refused = [&](size_t i) { return all[i].from_domain && !takes_coordinates; };
+    if (found.empty() || std::ranges::any_of(found, is_refused))
+        refuse_name(name, is_input, takes_coordinates);
     return found;
 }
 
@@ -133,12 +137,13 @@ void Plan::require_rows(const std::string& what, std::span<const size_t> found,
 
 /// The slots that an array is for, once it passed all checks.
 std::vector<size_t> Plan::checked_slots(const char* name, const char* unit,
-                                        const surrogate_array* array, bool is_input) const {
+                                        const surrogate_array* array, bool is_input,
+                                        bool takes_coordinates) const {
     if (name && !array) {
         throw Error(Status::invalid_argument,
                     std::string("array for field '") + name + "' is NULL");
     }
-    const std::vector<size_t> found = find_slots(name, is_input);
+    const std::vector<size_t> found = find_slots(name, is_input, takes_coordinates);
     const std::string what = field_text(name, found, is_input);
     require_unit(found, unit, is_input);
     for (const size_t i : found) {
@@ -195,12 +200,12 @@ void require_blocks(const std::string& what, const Domain& domain, PortPlace pla
 
 /// The slot that a block is for, once it passed all checks.
 size_t Plan::checked_slot(const char* name, const char* unit, const surrogate_block* block,
-                          bool is_input) const {
+                          bool is_input, bool takes_coordinates) const {
     if (name && !block) {
         throw Error(Status::invalid_argument,
                     std::string("block for field '") + name + "' is NULL");
     }
-    const std::vector<size_t> found = find_slots(name, is_input);
+    const std::vector<size_t> found = find_slots(name, is_input, takes_coordinates);
     const std::string what = field_text(name, found, is_input);
     const Slot& slot = slots(is_input)[found.front()];
     const Domain& domain = domain_of(slot.place);

@@ -131,6 +131,11 @@ void Plan::unbind() {
         inputs_[i].data = nullptr;
     }
     for (Slot& slot : output_slots_) slot.is_bound = false;
+    if (!derivatives_) return;
+    std::ranges::fill(derivatives_->outputs, Derivatives::Bound{});
+    std::ranges::fill(derivatives_->inputs, Derivatives::Bound{});
+    std::ranges::fill(tangents_->outputs, Derivatives::Bound{});
+    std::ranges::fill(tangents_->inputs, Derivatives::Bound{});
 }
 
 void Plan::require_bound() const {

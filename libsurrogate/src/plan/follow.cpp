@@ -15,6 +15,7 @@ void Plan::follow() {
     context().comm().agree([&] {
         if (device_ && stream_) require_not_captured(device_->device(), *stream_);
         set_coordinates();
+        resize_derivatives();
     });
     coordinates_ = Coordinates(*input_, fields_);
     const bool is_new = !execution_ || !execution_->follow();
@@ -64,6 +65,7 @@ void Plan::add_execution() {
         request->stops_at_range = stops_at_range_;
     });
     execution_ = make_execution(model_->network(), *request);
+    if (derivatives_) context().comm().agree([&] { add_weight_sums(); });
 }
 
 }  // namespace surrogate::impl

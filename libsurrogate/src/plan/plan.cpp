@@ -24,6 +24,7 @@ Plan::Plan(std::shared_ptr<const Model> model, std::shared_ptr<Domain> input,
         set_states();
         set_fields();
         set_slots();
+        set_derivatives();
     });
     require_same_plan(options_, *model_, *input_, *output_);
     agrees_ = options_.get("agree") == "true";
@@ -123,6 +124,10 @@ void Plan::evaluate(std::span<const Column> inputs, std::span<const Column> outp
     const int64_t run = n_run_++;
     was_by_port_[static_cast<size_t>(run % Execution::max_pending)] = by_port_;
     const Execution::Result result = run_states(run, inputs, outputs, static_cast<bool>(problem));
+    if (derivatives_) {
+        derivatives_->waits = !by_port_;
+        derivatives_->is_good = !problem && result.is_good();
+    }
     const Execution::Traffic after = traffic();
     const Execution::Traffic sent = execution_->traffic().value_or(
         Execution::Traffic{after.bytes - before.bytes, after.collectives - before.collectives});

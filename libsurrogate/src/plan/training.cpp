@@ -7,7 +7,7 @@
 namespace surrogate::impl {
 
 void Plan::require_trainable() const {
-    if (options_.get("gradients") == "false") {
+    if (options_.get("gradients") == "false" || derivatives_) {
         throw Error(Status::invalid_argument,
                     "the plan was made without option gradients=true (or recompute), and cannot go "
                     "back");

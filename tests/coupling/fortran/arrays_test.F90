@@ -41,6 +41,7 @@ program arrays_test
     call components()
     call coordinates()
     call point_numbers()
+    call gradients()
     call nothing()
     call network()
     call refused()
@@ -214,6 +215,35 @@ contains
         call surrogate_domain_create_points(other, context, x, weight, status=status)
         call check_status(status, surrogate_invalid_argument, "global_id: expected integer(4) or integer(8); found real of 4")
         call check(.not. c_associated(other%handle), "nothing is left of a domain that failed")
+    end subroutine
+
+    ! Blocks with ghosts and contiguous arrays have the same derivatives.
+    subroutine gradients()
+        real(dp), target :: w(n), g(n), w_in(0:n_x + 1, 0:n_y + 1), g_in(0:n_x + 1, 0:n_y + 1)
+        type(surrogate_plan) :: back
+        call surrogate_plan_create(back, model, domain, options="gradients=inputs")
+        call surrogate_plan_bind_input(back, "mobility", a, "m^2/(Pa s)")
+        call surrogate_plan_bind_output(back, "pressure", p, "Pa")
+        do i = 1, n
+            w(i) = modulo(i * 7, 5) - 2
+        end do
+        call surrogate_plan_bind_output_gradient(back, "pressure", w, "Pa")
+        call surrogate_plan_bind_input_gradient(back, "mobility", g, "m^2/(Pa s)")
+        call surrogate_plan_run_backward(back, status)
+        call check_status(status, surrogate_invalid_argument, "call surrogate_plan_run first")
+        call surrogate_plan_run(back)
+        call surrogate_plan_run_backward(back)
+        call check(all(p == expected) .and. maxval(abs(g)) > 0, "predictions and derivatives")
+
+        w_in = 1e30_dp
+        w_in(1:n_x, 1:n_y) = reshape(w, [n_x, n_y])
+        g_in = -1
+        call surrogate_plan_bind_output_gradient(back, "pressure", w_in(1:n_x, 1:n_y))
+        call surrogate_plan_bind_input_gradient_block(back, "mobility", g_in(1:n_x, 1:n_y))
+        call surrogate_plan_run(back)
+        call surrogate_plan_run_backward(back)
+        call check(all(reshape(g_in(1:n_x, 1:n_y), [n]) == g), "derivatives in inner parts")
+        call check(count(g_in == -1) >= size(g_in) - n, "ghosts of derivatives stay")
     end subroutine
 
     subroutine nothing()

@@ -28,8 +28,8 @@ public:
     ///   doutputs  in the order of the output ports, channel by channel, over the solver's points:
     ///             dL / d(output of the network); mean 0, std 1
     ///   dinputs   empty, or as the columns of gather() without the columns of a port of
-    ///             coordinates (BSA, Erwin, Sequoia and HEPT also take these): dL / d(input of the
-    ///             network) is written to columns with data
+    ///             coordinates (also with these if differentiates_coordinates()): dL / d(input of
+    ///             the network) is written to columns with data
     ///   sums      this rank's gradients of weights are added (GradientSums::open, close); they are
     ///             summed over ranks in GradientSums::reduce
     /// alive: this rank's doutputs and its last evaluation are valid. If `alive` is false, or the
@@ -38,6 +38,15 @@ public:
     /// are finite, as far as this rank was informed.
     virtual bool backward(std::span<const Column> doutputs, std::span<const Column> dinputs,
                           bool alive, GradientSums& sums) = 0;
+
+    /// Returns true if dinputs may begin with the columns of the port of coordinates. Local.
+    virtual bool differentiates_coordinates() const { return false; }
+
+    /// Returns true if a channel of the network's inputs, without coordinates, is a class. Local.
+    virtual bool is_class(int64_t) const { return false; }
+
+    /// Returns true if backward() takes sums with GradientOrder::none. Local.
+    virtual bool leaves_out_weights() const { return false; }
 
     /// Stages in which backward() completes gradients: of each of the master's entries the last
     /// stage, 0, 1, .., that adds to it; the same on all ranks. backward() says

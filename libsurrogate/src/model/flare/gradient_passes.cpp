@@ -98,7 +98,7 @@ void GradientPasses<T>::sweep(int64_t s, bool wants_inputs, GradientSums& sums) 
         const int64_t end = std::min(first + forward_.chunk_tiles(), forward_.n_tile());
         for (int64_t tile = first; tile < end; ++tile) sweep_->run(s, tile, thread, latents, arena);
         if (has_decode) reduction_->close(chunk, thread);
-        if (has_attention) add_queries(s, latents.dq, arena);
+        if (has_attention && arena) add_queries(s, latents.dq, arena);
         for (const PlaceRange& range : places_.written(s))
             sums.close(thread, range.begin, range.end);
     });

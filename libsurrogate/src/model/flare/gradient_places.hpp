@@ -12,11 +12,13 @@
 namespace surrogate::impl::flare {
 
 // Offsets of the gradients of layers in an arena of the shape of MasterWeights::values(): elements,
-// known when a plan is made. in(arena) makes pointers of them; a bias < 0 is none.
+// known when a plan is made. in(arena) makes pointers of them, null without an arena; a bias < 0 is
+// none.
 
 struct LinearPlace {
     int64_t weight = 0, bias = -1;
     kernels::LinearGradient in(double* arena) const {
+        if (!arena) return {};
         return {arena + weight, bias < 0 ? nullptr : arena + bias};
     }
 };
@@ -24,6 +26,7 @@ struct LinearPlace {
 struct NormPlace {
     int64_t weight = 0, bias = -1;
     kernels::NormGradient in(double* arena) const {
+        if (!arena) return {};
         return {arena + weight, bias < 0 ? nullptr : arena + bias};
     }
 };

@@ -36,6 +36,7 @@ public:
         return is_finite;
     }
 
+    bool leaves_out_weights() const override { return true; }
     std::vector<int> weight_stages() const override { return backward_.stages(); }
 
     int64_t bytes() const override { return Shared::bytes() + back_.bytes() + backward_.bytes(); }

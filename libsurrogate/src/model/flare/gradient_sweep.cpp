@@ -234,7 +234,8 @@ void GradientSweep<T>::start_block(int64_t i, int64_t tile, Scratch& scratch,
     }
     backward(block.k_proj, places.k_proj, normed, dk, tile, scratch, arena, true, dnormed);
     kernels::normalise_backward<T>(queue_, block.norm1, x, dnormed, dx, dx, places.norm1.in(arena));
-    if (sequence_.tokens) sequence_.tokens->positions_backward(tile, dx, places_.sequence, arena);
+    if (sequence_.tokens && arena)
+        sequence_.tokens->positions_backward(tile, dx, places_.sequence, arena);
 }
 
 /// Before the first block.

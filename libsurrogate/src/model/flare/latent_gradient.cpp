@@ -55,7 +55,7 @@ void LatentGradient<T>::for_tiles(const LatentBlockPlaces& places, GradientSums&
         for (const PlaceRange& range : places.written) {
             if (gives_weights_) {
                 sums.close(thread, range.begin, range.end);
-            } else {
+            } else if (arena) {
                 std::fill(arena + range.begin, arena + range.end, 0.0);
             }
         }

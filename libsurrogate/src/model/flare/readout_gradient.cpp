@@ -63,7 +63,7 @@ void ReadoutGradient<T>::head_back(GradientSums& sums) {
     for (const PlaceRange& range : places_.sequence.head) {
         if (gives_weights_) {
             sums.close(0, range.begin, range.end);
-        } else {
+        } else if (arena) {
             std::fill(arena + range.begin, arena + range.end, 0.0);
         }
     }

@@ -166,6 +166,7 @@ void Sequence<T>::turn_backward(int64_t tile, Tile<T> dk, T* head) const {
 template <class T>
 void Sequence<T>::embed_backward(int64_t tile, Tile<T> dx, const SequencePlaces& places,
                                  double* arena) const {
+    if (!arena) return;
     if (!is_class_tile(tile)) {
         drop_words(tile, dx);
         double* const table = arena + places.words;

@@ -203,6 +203,7 @@ template <class T>
 void ConvolutionGradient<T>::add_weights(typename ConvolutionLayer<T>::Workspace& forward,
                                          Scratch<T>& scratch, int64_t row, int thread, Field<T>& dy,
                                          GradientSums& sums) const {
+    if (!sums.is_wanted()) return;
     sum_weights(forward, scratch, row, thread, dy, slots_.linear(sums, thread));
     slots_.close(sums, thread);
 }
@@ -242,6 +243,7 @@ void ConvolutionGradient<T>::sum_weights(typename ConvolutionLayer<T>::Workspace
 template <class T>
 void ConvolutionGradient<T>::add_weights(Workspace& ws, Tile<const T> x, Tile<const T> dring,
                                          int thread, GradientSums& sums) const {
+    if (!sums.is_wanted()) return;
     sum_weights(ws, x, dring, thread, slots_.weight.open(sums, thread));
     slots_.weight.close(sums, thread);
 }

@@ -36,6 +36,7 @@ public:
     int64_t bytes() const override;
     std::vector<LayerCost> costs() const override;
     std::vector<std::string> notes() const override;
+    bool leaves_out_weights() const override { return true; }
     std::vector<int> weight_stages() const override { return stages_; }
 
 protected:

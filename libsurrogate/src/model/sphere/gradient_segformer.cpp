@@ -91,6 +91,7 @@ bool SegformerGradient<T>::go_back(bool wants_inputs, GradientSums& sums) {
     const Range fine = forward_.fine_.of(this->frame_.rank());
     this->frame_.queue.parallel_for(fine.size(), [&](int64_t i, int thread) {
         double* const to = head_bias_.open(sums, thread);
+        if (!to) return;
         for (int64_t o = 0; o < n_out_; ++o) {
             double sum = 0, square = 0;
             kernels::channel_moments<T>(

@@ -22,9 +22,9 @@ public:
         first_ = entry->first;
         end_ = entry->first + entry->size;
     }
-    /// Null if there is no tensor.
+    /// Null if there is no tensor, or if gradients of weights are not wanted.
     double* open(GradientSums& sums, int thread) const {
-        return exists() ? sums.open(thread).data() + first_ : nullptr;
+        return exists() && sums.is_wanted() ? sums.open(thread).data() + first_ : nullptr;
     }
     void close(GradientSums& sums, int thread) const {
         if (exists()) sums.close(thread, first_, end_);

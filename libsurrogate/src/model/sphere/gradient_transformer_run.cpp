@@ -171,7 +171,7 @@ void TransformerGradient<T>::drop_encoder_result() {
 /// Every element belongs to one row, so that rows of a thread may be one chunk.
 template <class T>
 void TransformerGradient<T>::embedding_back(GradientSums& sums) {
-    if (!embedding_.exists()) return;
+    if (!embedding_.exists() || !sums.is_wanted()) return;
     const kernels::Queue& queue = this->frame_.queue;
     const int64_t n = config_.n_channel(), n_lat = config_.inner.n_lat;
     const bool is_lat = config_.embedding == Embedding::learnable_lat;

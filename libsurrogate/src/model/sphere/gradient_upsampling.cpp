@@ -85,7 +85,8 @@ void UpsamplerGradient<T>::back_from_interpolation(Scratch<T>& scratch, Field<T>
             const Tile<T> in = x.tile(row, first, count), part = part_.tile(row, first, count);
             const Tile<T> mixed = scratch.tile(thread, 0, n_, count);
             kernels::linear<T>(queue, forward_.mlp_, in, {}, mixed);
-            kernels::linear_gradient<T>(queue, mixed, part, {head, nullptr});
+            kernels::linear_gradient<T>(queue, mixed, part,
+                                        {sums.is_wanted() ? head : nullptr, nullptr});
             kernels::linear_backward<T>(queue, forward_.head_, part, {}, false, mixed);
             kernels::linear_gradient<T>(queue, in, mixed, mlp_.linear(sums, thread));
             kernels::linear_backward<T>(queue, forward_.mlp_, mixed, {}, false,
@@ -100,6 +101,7 @@ void UpsamplerGradient<T>::back_from_interpolation(Scratch<T>& scratch, Field<T>
 template <class T>
 void UpsamplerGradient<T>::add_head(const double* own, int thread, GradientSums& sums) const {
     double* const head = head_.open(sums, thread);
+    if (!head) return;
     for (int64_t o = 0; o < n_out_; ++o) {
         for (int64_t c = 0; c < n_; ++c) head[o * n_all_ + first_channel_ + c] += own[o * n_ + c];
     }
@@ -121,7 +123,7 @@ void UpsamplerGradient<T>::back_from_convolution(Scratch<T>& scratch, Field<T>& 
     queue.parallel_for(part_.rows().size(), [&](int64_t i, int thread) {
         const int64_t row = part_.rows().begin + i;
         convolution_->input_gradient(ring_.row(row), part_.row(row));
-        if (weights_first) {
+        if (weights_first && sums.is_wanted()) {
             double* const folded = sums_of(thread);
             std::fill_n(folded, n_sum_, 0.0);
             convolution_->sum_weights(rows_, forward_.part_.row(row), ring_.row(row), thread,
@@ -137,7 +139,7 @@ void UpsamplerGradient<T>::back_from_convolution(Scratch<T>& scratch, Field<T>& 
         });
         mlp_.close(sums, thread);
     });
-    if (weights_first) return;
+    if (weights_first || !sums.is_wanted()) return;
     queue.parallel_for(fine.size(), [&](int64_t i, int thread) {
         double* const folded = sums_of(thread);
         std::fill_n(folded, n_sum_, 0.0);

@@ -27,7 +27,7 @@ bool NormBackward<T>::back_over_grid(Field<T>& x, Field<T>& dy, Field<T>& g, Gra
         slopes_[c] = {static_cast<T>(scale), static_cast<T>(mean),
                       static_cast<T>(scale * inverse * dweight / n_point),
                       static_cast<T>(scale * moments.sum(c) / n_point)};
-        if (!adds) continue;
+        if (!adds || !gradient.weight) continue;
         gradient.weight[c] += dweight;
         gradient.bias[c] += moments.sum(c);
     }
