@@ -391,6 +391,20 @@ TEST_P(Derivatives, AreLinearInW) {
     }
 }
 
+TEST_P(Derivatives, AreThoseOfDoubleInSingle) {
+    Derived single(context, problem, in_single), exact(context, problem, in_double);
+    single.differentiate();
+    exact.differentiate();
+    for (const std::string& name : exact.names()) {
+        double error = 0, size = 0;
+        for (size_t i = 0; i < exact.g[name].size(); ++i) {
+            error += std::pow(single.g[name][i] - exact.g[name][i], 2);
+            size += std::pow(exact.g[name][i], 2);
+        }
+        EXPECT_LE(std::sqrt(error), 1e-4 * std::sqrt(size)) << name;
+    }
+}
+
 TEST_P(Derivatives, HaveTheBitsOfOneRank) {
     for (const Options* const options : {&in_single, &in_double}) {
         Derived one(self, problem, *options), own(context, problem, *options);
