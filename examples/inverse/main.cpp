@@ -11,23 +11,23 @@
 // Sample runs:
 //     mpirun -n 2 inverse -output out                          all gradients in one table,
 //                                                              out/fields.png
-//     inverse -gradient surrogate -tao_monitor                 one gradient; every option of TAO
-//     works inverse -sensors 10 -noise 0.002                         more and better sensors
-//     inverse -gradient surrogate -surrogate_backend ref -surrogate_precision fp64
-//             -tao_test_gradient -tao_fd_delta 1e-4            the gradient beside differences
+//     inverse -gradient surrogate -tao_monitor                 one gradient, with TAO's options
+//     inverse -sensors 10 -noise 0.003                         more and better sensors
+//     inverse -gradient adjoint -n 12 -tao_test_gradient -tao_fd_delta 1e-4
+//                                                              the gradient beside differences
 //
 // Prints a line about the problem, then the table: iterations, pressures, seconds, misfits as the
-// method and as the solver computes them, error of the recovered mobility. The numbers are the same
-// on any number of ranks, within the tolerances of the solver.
+// method and as the solver computes them, error of the recovered mobility. The results on several
+// ranks agree in three digits.
 //
 // The objective is in inversion.cpp (Inversion::evaluate), all calls of libsurrogate in
 // surrogate_gradient.cpp, the adjoint in adjoint_solver.cpp.
 #include <fluid/directory.hpp>
 #include <fluid/initial.hpp>
+#include <output.hpp>
 
 #include "adjoint_solver.hpp"
 #include "inversion.hpp"
-#include "output.hpp"
 #include "report.hpp"
 #include "settings.hpp"
 #include "surrogate_gradient.hpp"

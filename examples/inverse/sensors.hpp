@@ -7,7 +7,7 @@
 
 namespace inverse {
 
-/// m x m pressure sensors in a regular lattice of cells, and their readings.
+/// m x m pressure sensors in rows of cells, and their readings.
 class Sensors {
 public:
     PetscErrorCode create(const darcy::Grid& grid, PetscInt m);

@@ -4,7 +4,7 @@
 #include <fluid/grid.hpp>
 #include <optional>
 #include <string>
-#include <surrogate/surrogate_mpi.hpp>
+#include <surrogate/surrogate.hpp>
 #include <vector>
 
 #include "forward.hpp"
