@@ -22,6 +22,7 @@
 //
 // The objective is in inversion.cpp (Inversion::evaluate), all calls of libsurrogate in
 // surrogate_gradient.cpp, the adjoint in adjoint_solver.cpp.
+#include <algorithm>
 #include <fluid/directory.hpp>
 #include <fluid/initial.hpp>
 #include <output.hpp>
@@ -164,10 +165,9 @@ darcy::Panel Study::panel(const char* title, Vec a) const {
 PetscErrorCode Study::draw() const {
     PetscFunctionBegin;
     std::vector<darcy::Panel> panels = {panel("true field", truth_)};
-    const bool both = has("differences") && has("adjoint");  // equal fields
-    for (const Row& row : rows_)
-        if (row.is_inverted && !(both && &row == &rows_[2]))
-            panels.push_back(panel(row.title.c_str(), row.result.a));
+    // The last two inversions; differences give the field of the adjoint.
+    for (std::size_t k = std::max<std::size_t>(2, rows_.size() - 2); k < rows_.size(); ++k)
+        panels.push_back(panel(rows_[k].title.c_str(), rows_[k].result.a));
     const std::string path = settings_.output + "/fields.png";
     const std::string heading =
         "Mobility from " + std::to_string(sensors_.size()) + " pressure sensors";
