@@ -90,6 +90,7 @@ void LayerGradient<T>::split_branches(const LayerWeights<T>& w, int64_t piece, i
     for (int64_t i = 0; i < 3 * n_head; ++i) copy_row(dgate, i, dordered, rows.row(i / 3, i % 3));
     if (w.gates.weight) return;
     double* const sums = sums_[static_cast<size_t>(thread)].static_gates;
+    if (!sums) return;
     for (int64_t row = 0; row < 3 * n_head; ++row)
         for (int64_t i = 0; i < dy.shape[1]; ++i) sums[row] += dordered(row, i);
 }
@@ -121,6 +122,12 @@ AttendGradient<T> LayerGradient<T>::of_ball(int64_t piece) const {
 }
 
 template <class T>
+BallSlots<T> LayerGradient<T>::ball_slots(bool rotated, int64_t piece) const {
+    return {of_ball(piece), shape_.piece_of(k_, piece), shape_.piece_of(v_, piece),
+            shape_.piece_of(forward_.plan().relative(rotated), piece)};
+}
+
+template <class T>
 void LayerGradient<T>::attend_ball(const LayerWeights<T>& w, bool rotated, int64_t piece,
                                    int thread) {
     Scratch& s = scratch_[static_cast<size_t>(thread)];
@@ -143,6 +150,10 @@ void LayerGradient<T>::attend_ball(const LayerWeights<T>& w, bool rotated, int64
                                          shape_.piece_of(work.k(), piece),
                                          shape_.piece_of(work.v(), piece), bias, s.attend.data(),
                                          shape_.piece_of(dk_, piece), shape_.piece_of(dv_, piece));
+        if (drelative_.data)
+            add_distance_gradient<T>(heads, w.sigma.data(), ball_slots(rotated, piece),
+                                     ball_slots(rotated, other),
+                                     shape_.piece_of(drelative_, piece));
     }
 }
 

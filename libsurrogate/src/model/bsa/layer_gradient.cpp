@@ -142,9 +142,11 @@ int64_t LayerGradient<T>::collectives() const {
 }
 
 template <class T>
-bool LayerGradient<T>::run(int64_t layer, Tiles<const T> x, Tiles<T> dx, GradientSums& sums) {
+bool LayerGradient<T>::run(int64_t layer, Tiles<const T> x, Tiles<T> dx, GradientSums& sums,
+                           Tiles<T> drelative) {
     target_ = &sums;
     layer_ = layer;
+    drelative_ = drelative;
     const LayerWeights<T>& w = layers_.layers[static_cast<size_t>(layer)];
     const bool rotated = config_.is_layer_rotated(layer);
     std::copy_n(x.data, shape_.size(config_.n_channel), forward_.work().x().data);
@@ -156,7 +158,10 @@ bool LayerGradient<T>::run(int64_t layer, Tiles<const T> x, Tiles<T> dx, Gradien
         std::copy_n(forward_.work().v().data, size, v_.data);
     }
     if (!forward_.attend(layer, w, rotated)) return false;
-    for (LayerSums& of_thread : sums_) of_thread.clear();
+    for (LayerSums& of_thread : sums_) {
+        of_thread.want(sums.is_wanted());
+        of_thread.clear();
+    }
     for (const Tiles<T>& f : {dq_, dk_, dv_}) fill_zero(f);
     const int64_t n_tile = shape_.n_tile(), in_ball = shape_.ball / shape_.n_column;
     for_items(n_tile, in_ball, LayerSums::finish,
@@ -222,6 +227,8 @@ void LayerGradient<T>::start_backward(const LayerWeights<T>& w, bool rotated, Ti
     backward(w.v, dv_, sums.v, true);
     if (w.gates.weight) backward(w.gates, dgate_, sums.gates, true);
     if (config_.has_balls()) kernels::linear_gradient<T>(queue_, rel.tile(tile), da, sums.position);
+    if (drelative_.data)
+        kernels::linear_backward<T>(queue_, w.position, da, {}, true, drelative_.tile(tile));
     kernels::normalise_backward<T>(queue_, w.norm1, x.tile(tile), da, d, d, sums.norm1);
 }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "kernels/base/queue.hpp"
+#include "libsurrogate/src/model/bsa/distance_gradient.hpp"
 #include "libsurrogate/src/model/bsa/forward.hpp"
 #include "libsurrogate/src/model/bsa/parameter_sums.hpp"
 #include "libsurrogate/src/model/bsa/visits.hpp"
@@ -32,9 +33,11 @@ public:
 
     /// Differentiates a layer. x: input of the layer, in the layer's order. dx, in the same order,
     /// contains the gradient of the layer's result and receives the gradient of x. Gradients of
-    /// parameters are added to `sums`. Returns false, on all ranks, if scores of some rank are not
+    /// parameters are added to `sums`, those of relative positions (d) to `drelative`, in the same
+    /// order, unless it has no data. Returns false, on all ranks, if scores of some rank are not
     /// finite. Collective. Does not allocate.
-    bool run(int64_t layer, kernels::Tiles<const T> x, kernels::Tiles<T> dx, GradientSums& sums);
+    bool run(int64_t layer, kernels::Tiles<const T> x, kernels::Tiles<T> dx, GradientSums& sums,
+             kernels::Tiles<T> drelative = {});
 
     /// Returns the bytes that this rank sends with the visits of queries and keys in a layer, and
     /// the number of broadcasts.
@@ -106,6 +109,7 @@ private:
         return {buffer.data(), {n_channel, like.shape[1]}, {like.stride[0], 1}};
     }
     kernels::AttendGradient<T> of_ball(int64_t piece) const;
+    BallSlots<T> ball_slots(bool rotated, int64_t piece) const;
     kernels::AttendGradient<T> of_compressed(int64_t tile) const;
     int64_t n_query_tile() const;
 
@@ -154,6 +158,7 @@ private:
     // of the current layer
     GradientSums* target_ = nullptr;
     int64_t layer_ = 0;
+    kernels::Tiles<T> drelative_;
 };
 
 }  // namespace surrogate::impl::bsa
