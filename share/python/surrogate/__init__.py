@@ -22,6 +22,8 @@ from ._errors import Error, Status
 from ._model import CheckCase, DomainKind, Field, Location, Model, Port, Role, Statistics
 from ._plan import Plan, Range
 from ._signatures import __version__
+from ._timeloop import Guard, StepOutcome, TimeLoop
+from ._trainer import StepReport, Trainer
 
 _modules = ("dataset", "export", "mesh", "petsc")
 
@@ -41,6 +43,7 @@ __all__ = [
     "DomainKind",
     "Error",
     "Field",
+    "Guard",
     "Location",
     "Model",
     "Nodes",
@@ -52,6 +55,10 @@ __all__ = [
     "Role",
     "Statistics",
     "Status",
+    "StepOutcome",
+    "StepReport",
+    "TimeLoop",
+    "Trainer",
     "__version__",
     "partition",
     "partition_sphere",

@@ -133,7 +133,7 @@ class Model(Object):
             }
             described = (Tensor * len(arrays))(*(_tensor(*item) for item in arrays.items()))
         handle = made(
-            lib.surrogate_model_create, context.handle, _json(card), len(arrays), described
+            lib.surrogate_model_create, context.handle, json_of(card), len(arrays), described
         )
         return cls._of(context, handle)
 
@@ -146,7 +146,7 @@ class Model(Object):
         card: a dict, or JSON, on rank 0 (surrogate_model_initialize_scaled).
         """
         with context.agreed():
-            text = _json(card)
+            text = json_of(card)
         handle = made(
             lib.surrogate_model_initialize_scaled, context.handle, text, seed, output_scale
         )
@@ -242,7 +242,7 @@ class Model(Object):
         return bound.value
 
 
-def _json(card: Mapping | str | None) -> bytes | None:
+def json_of(card: Mapping | str | None) -> bytes | None:
     if card is None:
         return None
     return (card if isinstance(card, str) else json.dumps(card)).encode()

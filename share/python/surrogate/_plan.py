@@ -36,7 +36,7 @@ class Binder:
 
     def __init__(self, fields: Iterable[Field], domain: Domain):
         self._scalars, self._domain = {field.name for field in fields}, domain
-        self.kept: dict[tuple[str, str], Any] = {}
+        self.kept: dict[Any, Any] = {}
 
     def bind(
         self, function, owner: Object, name: str, data: Any, unit: str | None, writes: bool
