@@ -11,7 +11,7 @@ import numpy
 from . import _signatures
 from ._arrays import Memory, pointer, vector
 from ._context import Context
-from ._errors import ShapeError
+from ._errors import NotSupported, ShapeError
 from ._library import Object, lib, made
 
 
@@ -129,15 +129,21 @@ class Domain(Object):
                 lon_stride,
             )
         handle = made(lib.surrogate_domain_create_sphere, context.handle, byref(sphere))
+        return cls._of(context, handle)
+
+    @classmethod
+    def _of(cls, context: Context, handle: Any) -> Domain:
+        """Returns the owner of a handle of C."""
         self = cls.__new__(cls)
         self._set(context, handle, None)
-        self.block = self._block()
-        return self
-
-    def _block(self) -> Block:
         found = _signatures.Sphere()
-        lib.surrogate_domain_sphere(self.handle, byref(found))
-        return Block(found.grid.decode(), *(getattr(found, key) for key in Block._fields[1:]))
+        try:
+            lib.surrogate_domain_sphere(self.handle, byref(found))
+        except NotSupported:  # scattered points
+            return self
+        numbers = (getattr(found, key) for key in Block._fields[1:])
+        self.block = Block(found.grid.decode(), *numbers)
+        return self
 
     def _counts(self) -> tuple[int, int]:
         local, everywhere = c_int64(), c_int64()

@@ -61,8 +61,9 @@ def _check(status: int, function, arguments) -> None:
 class Library:
     """One shared library, which is loaded when its first function is used."""
 
-    def __init__(self, name: str):
-        self._name = name
+    def __init__(self, name: str, has_status: bool = True):
+        """has_status: results are those of surrogate.h, otherwise of PETSc."""
+        self._name, self._has_status = name, has_status
 
     def __getattr__(self, function: str):
         if function.startswith("__"):
@@ -76,7 +77,7 @@ class Library:
             except AttributeError:  # a library without MPI has no functions of surrogate_mpi.h
                 continue
             entry.restype, entry.argtypes = result, arguments
-            if result is Status and name != "surrogate_context_fail":
+            if result is Status and self._has_status and name != "surrogate_context_fail":
                 entry.errcheck = _check
             setattr(self, name, entry)
         if self._name == "surrogate":
@@ -93,7 +94,7 @@ class Library:
 
 lib = Library("surrogate")
 timeloop = Library("surrogate_timeloop")
-petsc = Library("surrogate_petsc")
+petsc = Library("surrogate_petsc", has_status=False)
 
 
 def text_of(copy, *arguments) -> str:

@@ -106,6 +106,18 @@ class Arrays(unittest.TestCase):
         with self.assertRaises(BufferError):
             self.plan.bind_input("mobility", torch.ones(n, requires_grad=True))
 
+    def test_device_arrays_need_a_plan_on_the_device(self):
+        class DeviceArray:
+            __cuda_array_interface__ = {
+                "data": (4096, False),
+                "shape": (n,),
+                "typestr": "<f8",
+                "version": 3,
+            }
+
+        with self.assertRaisesRegex(surrogate.NotSupported, "on a device"):
+            self.plan.bind_input("mobility", DeviceArray())
+
     def test_wrong_arrays(self):
         bind = self.plan.bind_input
         with self.assertRaisesRegex(TypeError, "is complex128, expected float32, float64"):
