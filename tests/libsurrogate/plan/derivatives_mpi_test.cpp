@@ -65,7 +65,6 @@ struct Problem {
     std::vector<std::string> fields = {}, coordinates = {}, numbers = {}, outputs = {"load"};
     bool is_sphere = false, has_clouds = false;
     bool is_pooled = false;       ///< outputs are per cloud
-    bool is_alone = false;        ///< on one rank
     std::string classes = {};     ///< an input without derivative
     double step = 0x1p-16;        ///< of differences, without another order or choice
     bool has_only_trees = false;  ///< of coordinates
@@ -173,7 +172,6 @@ const std::vector<Problem>& problems() {
                         {"neighbors", 5}},
                        {"size"}),
              [](Problem& problem) {
-                 problem.is_alone = true;
                  problem.coordinates = {};
              }),
     };
@@ -344,10 +342,6 @@ const Options in_single{{"gradients", "inputs"}, {"backend", "simd"}, {"reproduc
 
 class Derivatives : public testing::TestWithParam<size_t> {
 protected:
-    void SetUp() override {
-        if (problem.is_alone && size_of(world) > 1) GTEST_SKIP();
-    }
-
     const Problem& problem = problems()[GetParam()];
     const Context self, context = mpi_context(world);
 };
