@@ -24,6 +24,18 @@ nlohmann::json sequoia_network(int64_t depth) {
     return {{"pos_enc", "fourier"}, {"tree", "points"}, {"num_layers", depth}};
 }
 
+std::vector<double> cloud_positions(const Context& context, int64_t n) {
+    const Share share = share_of(context, n);
+    std::vector<double> x;
+    for (int64_t i = share.first; i < share.first + share.n; ++i) {
+        const auto seed = static_cast<uint64_t>(3 * i);
+        x.push_back((static_cast<double>(i) + 0.5) / static_cast<double>(n));
+        x.push_back(uniform(seed));
+        x.push_back(uniform(seed + 1));
+    }
+    return x;
+}
+
 CloudRun::CloudRun(const Context& context, const std::string& path, int64_t n,
                    const Options& options)
     : model_(context, path), domain_(make_domain(context, n)), plan_(model_, domain_, options) {
@@ -31,15 +43,9 @@ CloudRun::CloudRun(const Context& context, const std::string& path, int64_t n,
 }
 
 Domain CloudRun::make_domain(const Context& context, int64_t n) {
-    const Share share = share_of(context, n);
-    for (int64_t i = share.first; i < share.first + share.n; ++i) {
-        const auto seed = static_cast<uint64_t>(3 * i);
-        x_.push_back((static_cast<double>(i) + 0.5) / static_cast<double>(n));
-        x_.push_back(uniform(seed));
-        x_.push_back(uniform(seed + 1));
-        ids_.push_back(i);
-    }
-    return Domain(context, matrix(x_.data(), share.n, 3), ids_.data());
+    x_ = cloud_positions(context, n);
+    ids_ = global_ids(context, n);
+    return Domain(context, matrix(x_.data(), std::ssize(ids_), 3), ids_.data());
 }
 
 void CloudRun::run() {

@@ -18,8 +18,12 @@ nlohmann::json bsa_network(const std::string& variant, int64_t depth);
 /// Returns Sequoia on points: C = 128, 4 heads of 128, k = 16.
 nlohmann::json sequoia_network(int64_t depth);
 
-/// A model on a cloud of n points in a cube, distributed evenly over the ranks of `context`, each
-/// rank a slab of the cube. Positions are given by a formula, the same for any number of ranks.
+/// Returns this rank's positions (n_local, 3) of a cloud of n points in a cube, distributed evenly
+/// over the ranks of `context`, each rank a slab of the cube. They are given by a formula, the same
+/// for any number of ranks.
+std::vector<double> cloud_positions(const Context& context, int64_t n);
+
+/// A model on the cloud of cloud_positions.
 class CloudRun {
 public:
     CloudRun(const Context& context, const std::string& path, int64_t n, const Options& options);

@@ -14,8 +14,18 @@ namespace surrogate::bench {
 /// 100.
 nlohmann::json hept_network(int64_t n_layer);
 
-/// A model on n hits of a detector of ten layers, distributed over the ranks of `context` by
-/// azimuth. Hits are given by a formula, the same for any number of ranks.
+/// Numbers of a hit of that model.
+constexpr int64_t n_hit_coordinate = 6, n_hit_feature = 15, n_hit_output = 12;
+
+/// Returns this rank's coordinates (n_local, 6) of n hits of a detector of ten layers, distributed
+/// over the ranks of `context` by azimuth. Hits are given by a formula, the same for any number of
+/// ranks.
+std::vector<double> hit_coordinates(const Context& context, int64_t n);
+
+/// Returns the features (n_local, 15) of the hits with these ids.
+std::vector<float> hit_features(const std::vector<int64_t>& ids);
+
+/// A model on the hits of hit_coordinates.
 class HitRun {
 public:
     HitRun(const Context& context, const std::string& path, int64_t n, const Options& options);

@@ -42,9 +42,11 @@ float weight(const impl::TensorSpec& spec, int64_t i) {
 
 }  // namespace
 
-ModelCase::ModelCase(const std::string& family, const nlohmann::json& network) {
+ModelCase::ModelCase(const std::string& family, const nlohmann::json& network,
+                     const nlohmann::json& fields) {
     test::ModelWriter writer;
     writer.card = {{"format", 1}, {"family", family}, {"network", network}};
+    if (!fields.is_null()) writer.card.update(fields);
     impl::Card card;
     card.family = family;
     card.network.root() = network;

@@ -10,8 +10,10 @@ namespace surrogate::bench {
 /// is removed with the object.
 class ModelCase {
 public:
-    /// `network` of the card: official names.
-    ModelCase(const std::string& family, const nlohmann::json& network);
+    /// `network` of the card: official names. `fields`: "inputs" and "outputs" of the card, or
+    /// nothing.
+    ModelCase(const std::string& family, const nlohmann::json& network,
+              const nlohmann::json& fields = {});
     ~ModelCase();
     ModelCase(const ModelCase&) = delete;
     ModelCase& operator=(const ModelCase&) = delete;

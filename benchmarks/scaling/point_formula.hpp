@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <numeric>
+#include <vector>
 
 #include "surrogate/surrogate.hpp"
 
@@ -25,6 +27,14 @@ inline Share share_of(const Context& context, int64_t n) {
     const int64_t rank = context.rank(), size = context.size();
     const int64_t first = rank * (n / size) + std::min(rank, n % size);
     return {first, n / size + (rank < n % size ? 1 : 0)};
+}
+
+/// Returns the ids of a rank's part of n points.
+inline std::vector<int64_t> global_ids(const Context& context, int64_t n) {
+    const Share share = share_of(context, n);
+    std::vector<int64_t> ids(static_cast<size_t>(share.n));
+    std::iota(ids.begin(), ids.end(), share.first);
+    return ids;
 }
 
 }  // namespace surrogate::bench

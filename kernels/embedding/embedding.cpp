@@ -52,6 +52,7 @@ void embed_rows(const Queue& queue, const T* table, const int64_t* row, bool acc
 template <class T>
 void embed_rows_backward(const Queue& queue, const int64_t* row, Tile<const T> dy, double* dtable) {
     uses_simd<T>(queue, "embed_rows_backward");
+    if (!dtable) return;
     const auto [n_channel, n_point] = dy.shape;
     for (int64_t i = 0; i < n_point; ++i) {
         double* to = dtable + row[i] * n_channel;

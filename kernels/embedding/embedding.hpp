@@ -32,7 +32,7 @@ void fourier_features_backward(const Queue& queue, int64_t n_feature, const T* w
 template <class T>
 void embed_rows(const Queue& queue, const T* table, const int64_t* row, bool accumulate, Tile<T> y);
 
-/// Adds dtable(row(i), c) += dy(c, i), in ascending i.
+/// Adds dtable(row(i), c) += dy(c, i), in ascending i. dtable null: nothing is added.
 template <class T>
 void embed_rows_backward(const Queue& queue, const int64_t* row, Tile<const T> dy, double* dtable);
 

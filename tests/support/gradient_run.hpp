@@ -25,6 +25,8 @@ namespace surrogate::test {
 struct GivenInputs {
     std::vector<double> values;
     std::vector<int64_t> words;
+    bool has_edges = false;
+    std::vector<int64_t> sources = {}, targets = {};  ///< ids, if the domain has edges
 };
 
 /// A model on points with its gradients; `on`: the context, by default of one rank. Arrays have the
@@ -45,6 +47,7 @@ public:
           sums(*model_.get()->model->weights(), way.queue.n_thread(), way.order),
           outside_(way.queue.n_thread(), std::ssize(inputs_)),
           program(network_.gradient_program(request(way))) {
+        if (given_.has_edges) domain_.set_edges(given_.sources, given_.targets);
         program->connect();
         program->set_dropout(way.draw);
         y.resize(static_cast<size_t>(n_row() * n_out()));
@@ -148,7 +151,7 @@ private:
 
     const Context context_;
     const Model model_;
-    const Domain domain_;
+    Domain domain_;
     const impl::Network& network_;
     GivenInputs given_;
     int64_t n_given_ = 0;

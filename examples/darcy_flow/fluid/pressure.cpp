@@ -98,4 +98,11 @@ PetscErrorCode PressureSolver::solve(Vec mobility, bool use_guess, Vec pressure,
     PetscFunctionReturn(0);
 }
 
+PetscErrorCode PressureSolver::solve_again(Vec rhs, Vec solution) {
+    PetscFunctionBegin;
+    PetscCall(KSPSetInitialGuessNonzero(ksp_, PETSC_FALSE));
+    PetscCall(KSPSolve(ksp_, rhs, solution));
+    PetscFunctionReturn(0);
+}
+
 }  // namespace darcy

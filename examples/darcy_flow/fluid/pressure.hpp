@@ -27,6 +27,10 @@ public:
     /// Solves for the pressure. use_guess: start from the values in `pressure` instead of zero.
     PetscErrorCode solve(Vec mobility, bool use_guess, Vec pressure, PetscInt* n_iteration);
 
+    /// Solves with the matrix and the preconditioner of the last solve, from zero. The matrix is
+    /// symmetric, so this also solves the adjoint equation.
+    PetscErrorCode solve_again(Vec rhs, Vec solution);
+
 private:
     PetscErrorCode create_system(const Grid& grid);
     PetscErrorCode assemble(Vec mobility);

@@ -974,6 +974,60 @@ SURROGATE_API surrogate_status surrogate_plan_bind_input_gradient_block(surrogat
  * of another length), MPI, BROKEN. Since 0.2 */
 SURROGATE_API surrogate_status surrogate_plan_run_backward(surrogate_plan* plan);
 
+/* Binds v, a direction of an input field of the card: v[i] is a change of the input in row i, in
+ * physical units. The plan has option gradients=inputs. The array has the shape that the input is
+ * bound with, is on the host, belongs to the caller, and is read by every later
+ * surrogate_plan_run_tangent. Inputs without such an array have v = 0.
+ *   name   of a field, or of a vector as in surrogate_plan_bind_input
+ *   unit   the unit of the input, which must equal the card's, or NULL
+ * Local. Errors: as surrogate_plan_bind_input; INVALID_ARGUMENT (a plan without gradients=inputs),
+ * NOT_SUPPORTED (coordinates, whole numbers and optional inputs; every input of hept, and of bsa
+ * unless attention is ball or global: their predictions jump where choices change). Since 0.2 */
+SURROGATE_API surrogate_status surrogate_plan_bind_input_tangent(surrogate_plan* plan,
+                                                                 const char* name, const char* unit,
+                                                                 const surrogate_array* v);
+
+/* Binds the result of surrogate_plan_run_tangent for an output field of the card, J v, in physical
+ * units. The array has the shape that surrogate_plan_bind_output takes, is on the host, and belongs
+ * to the caller. Outputs without such an array are left out.
+ *   name   of a field, or of a vector as in surrogate_plan_bind_input
+ *   unit   the unit of the output, which must equal the card's, or NULL
+ * Local. Errors: as surrogate_plan_bind_output; INVALID_ARGUMENT (a plan without gradients=inputs).
+ * Since 0.2 */
+SURROGATE_API surrogate_status surrogate_plan_bind_output_tangent(surrogate_plan* plan,
+                                                                  const char* name,
+                                                                  const char* unit,
+                                                                  const surrogate_array* jv);
+
+/* Binds v of one input field in a strided block, as surrogate_plan_bind_input_block. Local. Errors:
+ * as surrogate_plan_bind_input_tangent. Since 0.2 */
+SURROGATE_API surrogate_status surrogate_plan_bind_input_tangent_block(surrogate_plan* plan,
+                                                                       const char* name,
+                                                                       const char* unit,
+                                                                       const surrogate_block* v);
+
+/* Binds J v of one output field in a strided block, as surrogate_plan_bind_output_block. Local.
+ * Errors: as surrogate_plan_bind_output_tangent; NOT_SUPPORTED. Since 0.2 */
+SURROGATE_API surrogate_status surrogate_plan_bind_output_tangent_block(surrogate_plan* plan,
+                                                                        const char* name,
+                                                                        const char* unit,
+                                                                        const surrogate_block* jv);
+
+/* Computes J v, the derivative of the outputs along v at the bound inputs, in physical units, over
+ * all ranks, as a central difference of predictions at the inputs plus and minus h v. With
+ * precision=fp64: two runs, h moves the input that changes most by 2^-17 of its std on the card,
+ * the relative error of J v is about 1e-9. Otherwise: four runs at h and 2 h, 2^-5 of the std,
+ * about 5e-5. Reads the arrays bound to inputs now; a surrogate_plan_run before it is not needed,
+ * and predictions are not written. Takes the memory of one more plan, without gradients, from the
+ * first call on.
+ * Collective, with errors as surrogate_plan_run: a rank with an error takes part in all exchanges,
+ * and its J v is NaN. With reproducible=true J v is bitwise identical for any number of ranks and
+ * threads. The first call allocates, later calls do not unless points have moved.
+ * Errors: INVALID_ARGUMENT (a plan without gradients=inputs; inputs unbound), NOT_SUPPORTED (hept,
+ * and bsa unless attention is ball or global), NOT_FINITE (v, an input, a prediction), SHAPE
+ * (arrays of another length), NO_MEMORY, MPI, BROKEN. Since 0.2 */
+SURROGATE_API surrogate_status surrogate_plan_run_tangent(surrogate_plan* plan);
+
 /* Sets the stream of a plan with backend cuda (others: NOT_SUPPORTED): a cudaStream_t of the caller
  * on the plan's device; NULL is the default stream. May be called again; work in progress continues
  * in order. The stream must exist until another one is set or the plan is destroyed.

@@ -531,6 +531,32 @@ public:
     }
     /// Differentiates the last run. Collective; see surrogate_plan_run_backward.
     void run_backward() { check(surrogate_plan_run_backward(get())); }
+
+    /// Binds a direction of an input; the plan has option gradients=inputs. See
+    /// surrogate_plan_bind_input_tangent.
+    void bind_input_tangent(const std::string& name, const surrogate_array& v,
+                            const char* unit = nullptr) {
+        check(surrogate_plan_bind_input_tangent(get(), name.c_str(), unit, &v));
+    }
+    /// Binds the derivative of an output along the directions; the plan has option
+    /// gradients=inputs. See surrogate_plan_bind_output_tangent.
+    void bind_output_tangent(const std::string& name, const surrogate_array& jv,
+                             const char* unit = nullptr) {
+        check(surrogate_plan_bind_output_tangent(get(), name.c_str(), unit, &jv));
+    }
+    /// Binds a direction in a strided block; see surrogate_plan_bind_input_tangent_block.
+    void bind_input_tangent(const std::string& name, const surrogate_block& v,
+                            const char* unit = nullptr) {
+        check(surrogate_plan_bind_input_tangent_block(get(), name.c_str(), unit, &v));
+    }
+    /// Binds the derivative of an output in a strided block; see
+    /// surrogate_plan_bind_output_tangent_block.
+    void bind_output_tangent(const std::string& name, const surrogate_block& jv,
+                             const char* unit = nullptr) {
+        check(surrogate_plan_bind_output_tangent_block(get(), name.c_str(), unit, &jv));
+    }
+    /// Computes J v. Collective; see surrogate_plan_run_tangent.
+    void run_tangent() { check(surrogate_plan_run_tangent(get())); }
     /// Takes part in a run that this rank cannot make, and throws. Collective; see
     /// surrogate_plan_run_with_error.
     void run_with_error(surrogate_status status, const char* text) {

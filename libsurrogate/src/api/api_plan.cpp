@@ -239,6 +239,32 @@ surrogate_status surrogate_plan_run_backward(surrogate_plan* plan) {
     return with_plan(plan, [&](Plan& own) { own.run_backward(); });
 }
 
+surrogate_status surrogate_plan_bind_input_tangent(surrogate_plan* plan, const char* name,
+                                                   const char* unit, const surrogate_array* v) {
+    return with_plan(plan, [&](Plan& own) { own.bind_input_tangent(name, unit, v); });
+}
+
+surrogate_status surrogate_plan_bind_output_tangent(surrogate_plan* plan, const char* name,
+                                                    const char* unit, const surrogate_array* jv) {
+    return with_plan(plan, [&](Plan& own) { own.bind_output_tangent(name, unit, jv); });
+}
+
+surrogate_status surrogate_plan_bind_input_tangent_block(surrogate_plan* plan, const char* name,
+                                                         const char* unit,
+                                                         const surrogate_block* v) {
+    return with_plan(plan, [&](Plan& own) { own.bind_input_tangent(name, unit, v); });
+}
+
+surrogate_status surrogate_plan_bind_output_tangent_block(surrogate_plan* plan, const char* name,
+                                                          const char* unit,
+                                                          const surrogate_block* jv) {
+    return with_plan(plan, [&](Plan& own) { own.bind_output_tangent(name, unit, jv); });
+}
+
+surrogate_status surrogate_plan_run_tangent(surrogate_plan* plan) {
+    return with_plan(plan, [&](Plan& own) { own.run_tangent(); });
+}
+
 surrogate_status surrogate_plan_unbind(surrogate_plan* plan) {
     return with_plan(plan, [&](Plan& own) { own.unbind(); });
 }

@@ -47,6 +47,8 @@ public:
     Gradients(const MasterWeights& master, std::span<double> arena)
         : master_(master), arena_(arena) {}
 
+    bool is_empty() const { return arena_.empty(); }
+
     double* at(const WeightName& name) const {
         if (arena_.empty()) return nullptr;
         if (const MasterWeights::Entry* const entry = master_.find(name))

@@ -134,6 +134,8 @@ void Plan::unbind() {
     if (!derivatives_) return;
     std::ranges::fill(derivatives_->outputs, Derivatives::Bound{});
     std::ranges::fill(derivatives_->inputs, Derivatives::Bound{});
+    std::ranges::fill(tangents_->outputs, Derivatives::Bound{});
+    std::ranges::fill(tangents_->inputs, Derivatives::Bound{});
 }
 
 void Plan::require_bound() const {

@@ -40,6 +40,9 @@ void Plan::set_derivatives() {
     derivatives_->doutputs.resize(outputs_.size());
     derivatives_->inputs.resize(inputs_.size());
     derivatives_->dinputs.resize(inputs_.size());
+    tangents_ = std::make_unique<Tangents>();
+    tangents_->inputs.resize(inputs_.size());
+    tangents_->outputs.resize(outputs_.size());
     resize_derivatives();
 }
 
@@ -78,7 +81,10 @@ void Plan::require_differentiable(std::span<const size_t> inputs) const {
         else if (slot.is_optional)
             reason = "' is optional";
         else if (i < positions_.size() && !has_coordinates)
-            reason = "' is a coordinate, by which this family has no derivative here";
+            reason = "' is a coordinate, by which this family has no derivative";
+        else if (i >= positions_.size() &&
+                 execution_->gradients()->is_class(static_cast<int64_t>(i - positions_.size())))
+            reason = "' is a class";
         if (!reason) continue;
         throw Error(Status::not_supported, "input '" + slot.name + reason +
                                                ", expected an input with a derivative; bind the "
@@ -128,21 +134,24 @@ void Plan::bind_input_gradient(const char* name, const char* unit, const surroga
     bind_gradient(name, unit, g, true);
 }
 
+/// what: "gradient" or "tangent".
+void Plan::require_gradient_row(const Derivatives::Bound& bound, const Slot& slot, bool is_input,
+                                const char* what) const {
+    const bool is_number = is_input && slot.place == PortPlace::clouds;
+    const int64_t expected = is_number ? slot.n_row : n_row(slot.place);
+    if (bound.n_row < 0 || bound.n_row == expected) return;
+    throw Error(Status::shape, std::string("the ") + what + " of " +
+                                   (is_input ? "input '" : "output '") + slot.name + "' has " +
+                                   std::to_string(bound.n_row) + " rows, expected " +
+                                   std::to_string(expected) + "; bind it again");
+}
+
 /// Throws shape unless all bound arrays have the rows of now.
 void Plan::require_gradient_rows() const {
-    const auto require = [&](const Derivatives::Bound& bound, const Slot& slot, bool is_input) {
-        const bool is_number = is_input && slot.place == PortPlace::clouds;
-        const int64_t expected = is_number ? slot.n_row : n_row(slot.place);
-        if (bound.n_row < 0 || bound.n_row == expected) return;
-        throw Error(Status::shape, std::string("the gradient of ") +
-                                       (is_input ? "input '" : "output '") + slot.name + "' has " +
-                                       std::to_string(bound.n_row) + " rows, expected " +
-                                       std::to_string(expected) + "; bind it again");
-    };
     for (size_t i = 0; i < outputs_.size(); ++i)
-        require(derivatives_->outputs[i], output_slots_[i], false);
+        require_gradient_row(derivatives_->outputs[i], output_slots_[i], false, "gradient");
     for (size_t i = 0; i < inputs_.size(); ++i)
-        require(derivatives_->inputs[i], input_slots_[i], true);
+        require_gradient_row(derivatives_->inputs[i], input_slots_[i], true, "gradient");
 }
 
 namespace {

@@ -52,7 +52,7 @@ const std::string& Plan::option(const char* key) const {
 int64_t Plan::counter(const char* key) const {
     if (!key) throw Error(Status::invalid_argument, "counter key is NULL");
     const int64_t n_byte = (execution_ ? execution_->workspace_bytes() : 0) +
-                           (derivatives_ ? derivatives_->bytes() : 0);
+                           (derivatives_ ? derivatives_->bytes() + tangents_->bytes() : 0);
     const std::pair<std::string, int64_t> counters[] = {
         {"bytes_sent", bytes_sent_},
         {"collectives", n_collective_},

@@ -37,6 +37,15 @@ public:
     /// Collective; throws as run().
     void run_backward();
 
+    // Directional derivatives (tangents.cpp); see surrogate_plan_run_tangent.
+    void bind_input_tangent(const char* name, const char* unit, const surrogate_array* v);
+    void bind_output_tangent(const char* name, const char* unit, const surrogate_array* jv);
+    void bind_input_tangent(const char* name, const char* unit, const surrogate_block* v);
+    void bind_output_tangent(const char* name, const char* unit, const surrogate_block* jv);
+    /// Collective; throws as run(). The first call allocates, and the first after points have
+    /// moved.
+    void run_tangent();
+
     // Called by all ranks; throw after all exchanges are done: this rank's own error, or with
     // agree=true the error of the first failed rank. If points have moved since the last run, ranks
     // first agree that the plan can be updated; if it cannot, nothing runs, and the next run tries
@@ -170,8 +179,40 @@ private:
         }
     };
 
+    /// Directions by inputs, derivatives of outputs along them, and a plan that evaluates the
+    /// network at both sides of the bound inputs.
+    struct Tangents {
+        /// Numbers of a field, laid out as an array of the domain.
+        struct Values {
+            kernels::Buffer<double> memory;
+            Column column;
+        };
+        std::vector<Derivatives::Bound> inputs, outputs;
+        std::vector<Values> at, result, sum;  // of the plan, and of its runs
+        std::unique_ptr<Plan> plan;
+
+        int64_t bytes() const;
+    };
+
     void set_states();
     void set_derivatives();
+    void bind_tangent(const char* name, const char* unit, const surrogate_array* array,
+                      bool is_input);
+    void bind_tangent(const char* name, const char* unit, const surrogate_block* block,
+                      bool is_input);
+    void require_tangents() const;
+    void require_tangent_by(std::span<const size_t> inputs) const;
+    void make_tangent_plan();
+    int64_t n_given_row(size_t input) const;
+    surrogate_array sized(Tangents::Values& values, PortPlace place, int64_t n_row) const;
+    void connect_tangents();
+    double largest_direction() const;
+    void move_inputs(double step);
+    void add_result(double weight, bool is_first);
+    void write_tangents(double step, bool is_good);
+    void differentiate();
+    template <class Body>
+    void for_rows(PortPlace place, int64_t n_row, const Body& body) const;
     void resize_derivatives();
     void add_weight_sums();
     void require_derivatives() const;
@@ -181,6 +222,8 @@ private:
     void bind_gradient(const char* name, const char* unit, const surrogate_block* block,
                        bool is_input);
     void require_gradient_rows() const;
+    void require_gradient_row(const Derivatives::Bound& bound, const Slot& slot, bool is_input,
+                              const char* what) const;
     void require_finite_gradients(bool is_input) const;
     void set_gradient_columns(bool has_rows);
     bool add_numbers(bool is_finite);
@@ -250,6 +293,7 @@ private:
     Options options_;  // in force, "auto" resolved
     kernels::Queue queue_;
     std::unique_ptr<Derivatives> derivatives_;
+    std::unique_ptr<Tangents> tangents_;     // with derivatives_
     std::unique_ptr<Execution> execution_;   // null: no memory for it when the points moved
     Revisions followed_;                     // of the domains, by the execution
     int64_t ranges_revision_ = 0;            // of the model's card, by the columns

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Gradients and training of Ball Sparse Attention with one sample over all ranks: the stored cases,
-// bits on any ranks, partitions and threads, ranks that fail, memory.
+// Gradients and training of Ball Sparse Attention and Erwin with one sample over all ranks: the
+// stored cases, bits on any ranks, partitions and threads, ranks that fail, memory.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -13,6 +13,7 @@
 #include "tests/support/bsa_models.hpp"
 #include "tests/support/data_path.hpp"
 #include "tests/support/family_ranks.hpp"
+#include "tests/support/golden_writer.hpp"
 #include "tests/support/gradient_run.hpp"
 #include "tests/support/sequoia_case.hpp"
 #include "tests/support/sphere_models.hpp"
@@ -31,10 +32,26 @@ surrogate_points points_of(const SequoiaCase& own) {
             nullptr, nullptr};
 }
 
+/// Inputs of points, with edges to each from its neighbors by number and from one far away, if any.
+GivenInputs inputs_of(const SequoiaCase& own, int64_t n, bool has_edges) {
+    GivenInputs given{own.features, {}, has_edges};
+    for (const int64_t point : own.ids) {
+        if (!has_edges || point % 5 == 3) continue;  // a point without edges
+        for (const int64_t from : {point, point + 1, point + n - 1, 7 * point + 3}) {
+            given.sources.push_back(from % n);
+            given.targets.push_back(point);
+        }
+    }
+    return given;
+}
+
 /// Gradients of 0.5 sum(y^2) of the points `own`, on the ranks of a context.
 struct Gradients {
     Gradients(const std::string& path, const SequoiaCase& own, const GradientWay& way, Context on)
-        : run(path, points_of(own), {own.features, {}}, way, std::move(on)) {
+        : Gradients(path, own, {own.features, {}}, way, std::move(on)) {}
+    Gradients(const std::string& path, const SequoiaCase& own, const GivenInputs& given,
+              const GradientWay& way, Context on)
+        : run(path, points_of(own), given, way, std::move(on)) {
         const TrapGuard traps;
         EXPECT_TRUE(run.evaluate());
         run.dy = run.y;
@@ -96,7 +113,9 @@ TEST_P(BsaRankGradients, AreTheStoredOnes) {
 
 INSTANTIATE_TEST_SUITE_P(Files, BsaRankGradients,
                          testing::Values("bsa_small_grad", "bsa_group_compression_grad",
-                                         "bsa_mean_static_sigma_grad", "bsa_features_rotated_ball"),
+                                         "bsa_mean_static_sigma_grad", "bsa_features_rotated_ball",
+                                         "erwin_fourier_grad", "erwin_features_grad",
+                                         "erwin_linear_grad"),
                          [](const auto& name) { return name.param; });
 
 struct BitsCase {
@@ -109,37 +128,50 @@ void PrintTo(const BitsCase& c, std::ostream* stream) {
     *stream << c.name;
 }
 
-class BsaRankBits : public testing::TestWithParam<BitsCase> {};
-
-TEST_P(BsaRankBits, AreThoseOfOneRank) {
-    const BitsCase& c = GetParam();
-    const ModelOnDisk disk(bsa_network(small_bsa(c.changes, c.attention)).bytes());
-    SequoiaCase points = SequoiaCase::wave(c.n);
-    if (c.changes.contains("c_in"))
-        for (const float feature : wave(c.n * 2, 0.3)) points.features.push_back(feature);
+/// Compares the gradients of reproducible plans with one rank bit by bit.
+void expect_bits_of_one_rank(const std::string& model, const SequoiaCase& points, bool has_edges) {
+    const ModelOnDisk disk(model);
+    const auto gradients = [&](const SequoiaCase& own, const GradientWay& way, Context on) {
+        return Gradients(disk.path(), own, inputs_of(own, points.n, has_edges), way, std::move(on));
+    };
     const GradientWay way{.precision = "fp32",
                           .reproducible = true,
                           .queue = simd_queue(),
                           .order = impl::GradientOrder::exact};
-    const Gradients alone(disk.path(), points, way, Context());
+    const Gradients alone = gradients(points, way, Context());
     for (const char* partition : partitions) {
         SCOPED_TRACE(partition);
         GradientWay on_threads = way;
         on_threads.queue = simd_queue(partition == partitions[1] ? 3 : 1);
-        const std::vector<int64_t> rows = own_rows(partition, c.n, world);
-        const Gradients found(disk.path(), points.rows(rows), on_threads, mpi_context(world));
+        const std::vector<int64_t> rows = own_rows(partition, points.n, world);
+        const Gradients found = gradients(points.rows(rows), on_threads, mpi_context(world));
+        EXPECT_EQ(found.run.y, table_rows(alone.run.y, rows, points.n));
         EXPECT_EQ(found.run.total(), alone.run.total());
-        EXPECT_EQ(found.dpositions, table_rows(alone.dpositions, rows, c.n));
-        EXPECT_EQ(found.run.dx, table_rows(alone.run.dx, rows, c.n));
+        EXPECT_EQ(found.dpositions, table_rows(alone.dpositions, rows, points.n));
+        EXPECT_EQ(found.run.dx, table_rows(alone.run.dx, rows, points.n));
     }
     // Plans that add in any order differ by rounding.
-    const std::vector<int64_t> rows = own_rows("scattered", c.n, world);
-    const Gradients fast(disk.path(), points.rows(rows), {.queue = {}}, mpi_context(world));
-    const Gradients truth(disk.path(), points, {}, Context());
+    const std::vector<int64_t> rows = own_rows("scattered", points.n, world);
+    const Gradients fast = gradients(points.rows(rows), {.queue = {}}, mpi_context(world));
+    const Gradients truth = gradients(points, {}, Context());
     double largest = 0;
     for (const double g : truth.run.total()) largest = std::max(largest, std::abs(g));
     for (size_t i = 0; i < truth.run.total().size(); ++i)
         ASSERT_NEAR(fast.run.sums.total()[i], truth.run.sums.total()[i], 1e-12 * largest) << i;
+}
+
+SequoiaCase with_two_features(SequoiaCase points) {
+    for (const float feature : wave(points.n * 2, 0.3)) points.features.push_back(feature);
+    return points;
+}
+
+class BsaRankBits : public testing::TestWithParam<BitsCase> {};
+
+TEST_P(BsaRankBits, AreThoseOfOneRank) {
+    const BitsCase& c = GetParam();
+    SequoiaCase points = SequoiaCase::wave(c.n);
+    if (c.changes.contains("c_in")) points = with_two_features(points);
+    expect_bits_of_one_rank(bsa_network(small_bsa(c.changes, c.attention)).bytes(), points, false);
 }
 
 const json group_compression = {{"use_coarse_q_attn", true}};
@@ -181,6 +213,79 @@ INSTANTIATE_TEST_SUITE_P(
         BitsCase{"FewPoints", {}, {}, 5}, BitsCase{"OnePoint", {}, {}, 1}),
     [](const auto& c) { return c.param.name; });
 
+json small_erwin(const json& changes = json::object()) {
+    const json network = {{"c_in", 2},
+                          {"c_hidden", {6, 8}},
+                          {"ball_sizes", {16, 8}},
+                          {"enc_num_heads", {2, 1}},
+                          {"enc_depths", {2, 2}},
+                          {"dec_num_heads", {3}},
+                          {"dec_depths", {2}},
+                          {"strides", {2}},
+                          {"rotate", 45},
+                          {"mlp_ratio", 2},
+                          {"mp_steps", 2},
+                          {"neighbors", 5},
+                          {"c_out", 2}};
+    return {{"format", 1}, {"family", "erwin"}, {"network", changed(network, changes)}};
+}
+
+class ErwinRankBits : public testing::TestWithParam<BitsCase> {};
+
+TEST_P(ErwinRankBits, AreThoseOfOneRank) {
+    const BitsCase& c = GetParam();
+    SequoiaCase points = SequoiaCase::wave(c.n);
+    if (!c.changes.contains("pos_enc")) points = with_two_features(points);
+    expect_bits_of_one_rank(bsa_model(small_erwin(c.changes)).bytes(), points,
+                            c.changes.contains("neighbors"));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, ErwinRankBits,
+    testing::Values(BitsCase{"Nearest", {}, {}, 400},
+                    BitsCase{"Edges", {{"neighbors", 0}}, {}, 200},
+                    BitsCase{"Linear", {{"pos_enc", "linear"}}, {}, 120},
+                    BitsCase{"Fourier", {{"pos_enc", "fourier"}, {"strides", {4}}}, {}, 250},
+                    BitsCase{"LargeBalls", {{"ball_sizes", {128, 256}}}, {}, 1500},
+                    BitsCase{"NothingPooled", {{"c_hidden", {6, 6}}, {"strides", {1}}}, {}, 100},
+                    BitsCase{"NoMessages", {{"mp_steps", 0}, {"c_out", 0}}, {}, 100},
+                    BitsCase{"FewPoints", {}, {}, 5}, BitsCase{"OnePoint", {}, {}, 1}),
+    [](const auto& c) { return c.param.name; });
+
+/// Positions reach the loss through their features only. A model that is given the features has
+/// their gradients.
+TEST(ErwinRankGradients, OfPositionsAreThoseOfTheirFeatures) {
+    const GoldenFile file(stored_case("bsa/erwin_linear_grad"));
+    const SequoiaCase points(file);
+    const int64_t d = points.n_axis, n_feature = file.tensor("pos_enc.bias").values.size();
+    const std::vector<double> w = file.tensor("pos_enc.weight").values;
+    ModelWriter writer = writer_of(file);
+    writer.card["network"]["pos_enc"] = "none";
+    std::erase_if(writer.tensors, [](const auto& t) { return t.name.starts_with("pos_enc"); });
+    const ModelOnDisk disk(writer.bytes());
+    SequoiaCase with_features = points;
+    for (int64_t i = 0; i < points.n; ++i)
+        for (int64_t k = 0; k < n_feature; ++k) {
+            double sum = file.tensor("pos_enc.bias").values[k];
+            for (int64_t j = 0; j < d; ++j) sum += w[k * d + j] * points.positions[i * d + j];
+            with_features.features.push_back(sum);
+        }
+    const std::vector<int64_t> rows = own_rows("scattered", points.n, world);
+    const Gradients found(stored_case("bsa/erwin_linear_grad"), points.rows(rows), {},
+                          mpi_context(world));
+    const Gradients of_features(disk.path(), with_features.rows(rows), {}, mpi_context(world));
+    ASSERT_EQ(found.dpositions.size(), rows.size() * d);
+    double largest = 0;
+    for (const double g : of_features.run.dx) largest = std::max(largest, std::abs(g));
+    for (size_t i = 0; i < rows.size(); ++i)
+        for (int64_t j = 0; j < d; ++j) {
+            double expected = 0;
+            for (int64_t k = 0; k < n_feature; ++k)
+                expected += of_features.run.dx[i * n_feature + k] * w[k * d + j];
+            ASSERT_NEAR(found.dpositions[i * d + j], expected, 1e-10 * largest) << i;
+        }
+}
+
 TEST(BsaRankTraining, FollowsTheTraceOfPyTorch) {
     const GoldenFile file(stored_case("bsa/bsa_train"));
     const SequoiaCase points(file);
@@ -208,9 +313,24 @@ TEST(BsaRankTraining, OfGroupsOfRanksHasTheBitsOfOneRank) {
                            file.tensor("check/input/target").values, world);
 }
 
-TEST(BsaRankFaults, ReachAllRanks) {
+TEST(ErwinRankTraining, OfGroupsOfRanksHasTheBitsOfOneRank) {
+    const GoldenFile file(stored_case("bsa/erwin_features_grad"));
+    const SequoiaCase points(file);
+    std::vector<std::unique_ptr<SequoiaCase>> cases;
+    const auto of_rows = [&](const std::vector<int64_t>& rows) {
+        cases.push_back(std::make_unique<SequoiaCase>(points.rows(rows)));
+        return points_of(*cases.back());
+    };
+    std::vector<double> targets;
+    for (const float value : wave(points.n * 2, 0.2)) targets.push_back(value);
+    expect_groups_of_ranks(file, points.n_axis, points.n, of_rows, points.features, targets, world);
+}
+
+class BsaRankFaults : public testing::TestWithParam<std::string> {};
+
+TEST_P(BsaRankFaults, ReachAllRanks) {
     const TrapGuard traps;
-    const std::string path = stored_case("bsa/bsa_features_rotated_ball");
+    const std::string path = stored_case("bsa/" + GetParam());
     const SequoiaCase points{GoldenFile(path)};
     const SequoiaCase own = points.rows(own_rows("contiguous", points.n, world));
     GradientRun run(path, points_of(own), {own.features, {}},
@@ -232,9 +352,16 @@ TEST(BsaRankFaults, ReachAllRanks) {
     EXPECT_TRUE(ranks_still_talk(world));
 }
 
+INSTANTIATE_TEST_SUITE_P(Files, BsaRankFaults,
+                         testing::Values("bsa_features_rotated_ball", "erwin_features_grad"),
+                         [](const auto& name) { return name.param; });
+
 TEST(BsaRankMemory, IsTakenByPlanning) {
-    for (const char* attention : {"sparse", "global"}) {
-        const ModelOnDisk disk(bsa_network(small_bsa({{"attention_type", attention}})).bytes());
+    const std::string models[] = {bsa_network(small_bsa({{"attention_type", "sparse"}})).bytes(),
+                                  bsa_network(small_bsa({{"attention_type", "global"}})).bytes(),
+                                  bsa_model(small_erwin({{"pos_enc", "linear"}})).bytes()};
+    for (const std::string& model : models) {
+        const ModelOnDisk disk(model);
         const SequoiaCase points = SequoiaCase::wave(700);
         const SequoiaCase own = points.rows(own_rows("scattered", points.n, world));
         Gradients first(disk.path(), own,
@@ -247,7 +374,7 @@ TEST(BsaRankMemory, IsTakenByPlanning) {
         const MemoryMeter meter;
         first.run.program->evaluate(true);
         first.run.program->backward(dy, {}, true, first.run.sums);
-        EXPECT_EQ(meter.n_allocation(), 0) << attention;
+        EXPECT_EQ(meter.n_allocation(), 0) << &model - models;
     }
 }
 

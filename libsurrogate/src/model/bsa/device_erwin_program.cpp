@@ -464,7 +464,8 @@ void ErwinDevicePasses::enqueue(DeviceSteps& steps) const {
 
 std::vector<LayerCost> ErwinDevicePasses::costs() const {
     Work work;
-    work.n_point = work.n_solver = n_point();
+    work.n_point = work.n_message_point = work.n_solver = n_point();
+    work.n_sent_channel = config_.width.front();
     work.n_edge = n_edge();
     work.splits_messages = true;
     for (const auto& level : levels_)

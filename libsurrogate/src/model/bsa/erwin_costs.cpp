@@ -32,16 +32,18 @@ std::vector<LayerCost> costs_of(const Config& config, const Work& work) {
     std::vector<LayerCost> list;
     list.push_back(error_flag_cost("error flag of every rank"));
     list.push_back(
-        {embed_name(config), real(work.n_solver) * 2 * c * real(config.n_feature), 0, 0, 0});
+        {embed_name(config), real(work.n_message_point) * 2 * c * real(config.n_feature), 0, 0, 0});
     const double of_points = work.splits_messages ? 8 * c * c : 4 * c * c;
     const double of_edges = 2 * c * (work.splits_messages ? d : 2 * c + d);
     for (int64_t t = 0; t < config.n_step; ++t) {
         list.push_back({config.prefix() + ("embed.mpnn step " + std::to_string(t)),
-                        real(work.n_edge) * of_edges + real(work.n_solver) * of_points,
+                        real(work.n_edge) * of_edges + real(work.n_message_point) * of_points,
                         real(work.n_edge) * c, work.exchange_items * row_bytes, work.exchanges,
                         work.exchange_messages});
     }
-    list.push_back(scatter_cost("points to tree order", work.n_solver * row_bytes, 1));
+    list.push_back(scatter_cost("points to tree order",
+                                work.n_solver * work.n_sent_channel * work.value_bytes,
+                                work.n_sent_channel > 0 ? 1 : 0));
     const auto add_transition = [&](const std::string& name, size_t level, bool is_pool) {
         const double s = real(config.strides[level]), fine = real(config.width[level]);
         const double coarse = real(config.width[level + 1]);
@@ -70,7 +72,7 @@ std::vector<std::string> notes_of(const Config& config, int64_t n_point, int64_t
     std::vector<std::string> notes;
     notes.push_back(std::to_string(n_point) + " points occupy " + std::to_string(n_slot) +
                     " slots of a ball tree with " + std::to_string(config.n_stride() + 1) +
-                    " levels; messages are computed on the ranks of the solver's points");
+                    " levels");
     if (is_reproducible) {
         notes.push_back(
             "reproducible: results equal the fast mode's; messages to a point are added in the "

@@ -17,7 +17,9 @@ struct Work {
         int64_t move_bytes = 0;  ///< x to the rotated order
     };
     int64_t n_point = 0, n_solver = 0;  ///< computed on this rank; points of the solver
-    int64_t n_edge = 0;                 ///< edges to this rank's solver points
+    int64_t n_message_point = 0;        ///< points whose messages this rank computes
+    int64_t n_edge = 0;                 ///< edges to these points
+    int64_t n_sent_channel = 0;         ///< numbers of a solver's point that the tree gets
     bool splits_messages = false;       ///< an edge's layer is split into products per point
     int64_t value_bytes = 4;
     /// sources on other ranks, per step

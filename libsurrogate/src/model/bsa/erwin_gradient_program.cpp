@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <array>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,7 +9,7 @@
 #include "libsurrogate/src/model/bsa/erwin_program.hpp"
 #include "libsurrogate/src/model/bsa/layer_gradient.hpp"
 #include "libsurrogate/src/model/family/backward_ports.hpp"
-#include "libsurrogate/src/model/family/point_network.hpp"
+#include "libsurrogate/src/model/family/loaded_points.hpp"
 
 namespace surrogate::impl::bsa::erwin {
 
@@ -22,8 +20,9 @@ using kernels::Tile;
 using kernels::tile_points;
 using kernels::Tiles;
 
-/// Evaluates Erwin and differentiates it on one rank. x before each block is stored, all other
-/// values of a block are recomputed.
+/// Evaluates Erwin and differentiates it. Messages are computed on the ranks of the tree. x before
+/// each block is stored, all other values of a block are recomputed. Reproducible: gradients of
+/// weights are summed by ball of their level.
 template <class T>
 class HostGradientProgram final : public HostProgram<T, GradientProgram> {
     using Shared = HostProgram<T, GradientProgram>;
@@ -32,58 +31,63 @@ public:
     HostGradientProgram(const Config& config, const Layers<T>& layers, const PointDomain& domain,
                         const PlanRequest& request)
         : Shared(config, layers, domain, request),
-          queue_(request.queue.backend(), request.queue.level(),
-                 request.reproducible ? 1 : request.queue.n_thread()),
-          back_(domain, request.queue, config.n_out(), 0),
-          dfeatures_(domain, request.queue, 0, config.n_given()),
-          sums_(layers.weights->master(), queue_.n_thread()),
-          message_gradient_(config, layers, queue_, this->messages_, this->features_, dfeatures_,
-                            sums_) {
-        if (config.has_head())
-            head_ = {sums_.add_layer("pred_head.0"), sums_.add_layer("pred_head.2")};
+          queue_(request.queue),
+          back_(domain, request.queue, config.n_out(), config.n_axis + config.n_given()),
+          message_gradient_(config, layers, queue_, this->comm_, this->messages_, this->features_,
+                            back_.ports) {
         for (int64_t l = 0; l < config.n_stride(); ++l) {
             const auto at = static_cast<size_t>(l);
-            pools_.emplace_back(sums_, *layers.weights, pool_name(config, l), config.width[at + 1]);
-            unpools_.emplace_back(sums_, *layers.weights, unpool_name(config, l), config.width[at]);
+            const auto sums_of = [&](const std::string& name, int64_t n_norm) {
+                return NormedSums<T>(*layers.weights, name, n_norm, queue_.n_thread());
+            };
+            pools_.push_back(sums_of(pool_name(config, l), config.width[at + 1]));
+            unpools_.push_back(sums_of(unpool_name(config, l), config.width[at]));
         }
-        sums_.allocate();
+        if (config.has_head()) head_names_ = {"pred_head.0", "pred_head.2"};
         const int64_t n = config.width.front() * tile_points;
         for (int thread = 0; thread < queue_.n_thread(); ++thread)
-            scratch_.push_back({Buffer<T>(n), Buffer<T>(n), Buffer<T>(n)});
+            scratch_.push_back({Buffer<T>(n), Buffer<T>(n), Buffer<T>(n),
+                                Buffer<T>(config.n_out() * tile_points)});
     }
 
     bool evaluate(bool alive) override { return back_.evaluated(Shared::evaluate(alive)); }
 
     bool backward(std::span<const Column> doutputs, std::span<const Column> dinputs, bool alive,
                   GradientSums& sums) override {
-        alive = back_.begin(alive) && back_.gather(doutputs);
+        alive = on_all_ranks(this->comm_, back_.begin(alive) && back_.gather(doutputs));
         if (alive) {
             back_.ports.deliver();
             alive = differentiate(sums);
         }
         if (!alive) sums.poison();
-        if (!dinputs.empty()) dfeatures_.scatter(dinputs, alive);
+        if (!dinputs.empty()) back_.scatter(dinputs, alive);
         return alive;
     }
 
+    bool leaves_out_weights() const override { return true; }
+
     int64_t bytes() const override {
-        int64_t n_byte = Shared::bytes() + back_.bytes() + dfeatures_.bytes() + sums_.bytes() +
-                         message_gradient_.bytes() + x_.bytes() + dh_.bytes();
+        int64_t n_byte =
+            Shared::bytes() + back_.bytes() + message_gradient_.bytes() + x_.bytes() + dh_.bytes();
         for (const auto& stage : stages_) {
             n_byte += stage->gradient.bytes();
             for (const Buffer<T>& saved : stage->saved) n_byte += saved.bytes();
         }
         for (const Buffer<T>& dx : dx_) n_byte += dx.bytes();
-        for (const Scratch& s : scratch_) n_byte += s.z.bytes() + s.h.bytes() + s.dh.bytes();
+        for (const auto* list : {&pools_, &unpools_})
+            for (const NormedSums<T>& sums : *list) n_byte += sums.bytes();
+        for (const Scratch& s : scratch_)
+            n_byte += s.z.bytes() + s.h.bytes() + s.dh.bytes() + s.y.bytes();
         return n_byte;
     }
     std::vector<std::string> notes() const override {
         std::vector<std::string> list = Shared::notes();
         list.push_back(
             "gradients: x before each block and h before each step of messages are stored, all "
-            "other values are recomputed; statistics of batch norms are constants; sums of weight "
-            "gradients have a fixed order " +
-            std::string(queue_.n_thread() == 1 ? "on one thread" : "for each number of threads"));
+            "other values are recomputed; statistics of batch norms are constants; the backward "
+            "pass of a step of messages sends " +
+            std::to_string(message_gradient_.bytes_sent()) + " bytes in " +
+            std::to_string(message_gradient_.collectives()) + " collectives");
         return list;
     }
 
@@ -91,8 +95,8 @@ private:
     /// Consecutive blocks on a level, and x before each block and after the last one.
     struct Stage {
         Stage(const bsa::Config& own, const bsa::Layers<T>& layers, const kernels::Queue& queue,
-              Communicator& comm, Forward<T>& run)
-            : config(own), forward(run), gradient(own, layers, queue, comm, run, false) {
+              Communicator& comm, Forward<T>& run, bool is_reproducible)
+            : config(own), forward(run), gradient(own, layers, queue, comm, run, is_reproducible) {
             for (int64_t block = 0; block <= own.depth; ++block)
                 saved.emplace_back(run.work().shape().size(own.n_channel));
         }
@@ -106,49 +110,65 @@ private:
         }
         Tiles<T> result() { return tiles(saved.back()); }
     };
-    /// Tiles of one thread, (C).
+    /// Tiles of one thread, (C) and of outputs.
     struct Scratch {
-        Buffer<T> z, h, dh;
+        Buffer<T> z, h, dh, y;
     };
 
     RowRoute build() override {
-        PointPorts<T>* const ports[] = {&this->ports_, &back_.ports};
-        RowRoute route =
-            this->levels_.front()->build(this->coordinates_, this->reproducible_, ports);
-        this->comm_.agree([&] { route_ = route; });
-        return route;
+        PointPorts<T>* const ports[] = {&this->features_, &this->ports_, &back_.ports};
+        return this->levels_.front()->build(this->coordinates_, this->reproducible_, ports);
+    }
+    void connect_messages(const TreePoints& points, const RowRoute& route) override {
+        this->messages_.connect_in_tree(points, route, *this->levels_.front());
+        message_gradient_.connect();
+    }
+    void run_messages() override {
+        if (this->config_.n_given() > 0) this->features_.deliver();
+        this->messages_.run();
+        const T* const rows = this->messages_.rows();
+        queue_.parallel_for(this->ports_.n_tile(), [&](int64_t tile, int) {
+            const Tile<T> to = this->ports_.input(tile);
+            const int64_t c = to.shape[0];
+            for (int64_t i = 0; i < to.shape[1]; ++i)
+                for (int64_t k = 0; k < c; ++k) to(k, i) = rows[(tile * tile_points + i) * c + k];
+        });
+    }
+    Work work() const override {
+        Work work = Shared::work();
+        work.n_sent_channel = this->config_.n_given();
+        return work;
     }
     void allocate() override {
         Shared::allocate();
         for (Pooling<T>& pooling : this->poolings_) pooling.resize(true);
         back_.allocate();
-        dfeatures_.allocate();
-        message_gradient_.allocate(*route_);
+        chunks_.resize(*this->levels_.front(), this->reproducible_);
         stages_.clear();
         dx_.clear();
         const Config& config = this->config_;
+        const auto add_stage = [&](const bsa::Config& own, const bsa::Layers<T>& layers,
+                                   Forward<T>& forward) {
+            stages_.push_back(std::make_unique<Stage>(own, layers, queue_, this->comm_, forward,
+                                                      this->reproducible_));
+        };
         for (size_t l = 0; l < config.encoders.size(); ++l)
-            stages_.push_back(std::make_unique<Stage>(config.encoders[l],
-                                                      *this->layers_.encoders[l], queue_,
-                                                      this->comm_, *this->encoders_[l]));
+            add_stage(config.encoders[l], *this->layers_.encoders[l], *this->encoders_[l]);
         for (size_t l = 0; l < config.decoders.size(); ++l)
-            stages_.push_back(std::make_unique<Stage>(config.decoders[l],
-                                                      *this->layers_.decoders[l], queue_,
-                                                      this->comm_, *this->decoders_[l]));
+            add_stage(config.decoders[l], *this->layers_.decoders[l], *this->decoders_[l]);
         int64_t most = 0;
         for (size_t l = 0; l < config.encoders.size(); ++l) {
             dx_.emplace_back(this->levels_[l]->shape().size(config.width[l]));
             most = std::max(most, dx_.back().size());
         }
         x_ = Buffer<T>(most);
-        dh_ = Buffer<T>(this->domain_.n_local() * config.width.front());
+        dh_ = Buffer<T>(this->n_point() * config.width.front());
     }
     void run_blocks(size_t index, Forward<T>& forward, const bsa::Config& config) override {
         Stage& stage = *stages_[index];
-        const T* const x = forward.work().x().data;
         for (int64_t block = 0; block <= config.depth; ++block) {
             Buffer<T>& saved = stage.saved[static_cast<size_t>(block)];
-            std::copy_n(x, saved.size(), saved.data());
+            copy(forward.work().x().data, saved.data(), saved.size());
             if (block < config.depth) forward.run_layer(block);
         }
     }
@@ -160,44 +180,57 @@ private:
     Tiles<T> dx(size_t l) {
         return this->levels_[l]->shape().tiles(dx_[l].data(), this->config_.width[l]);
     }
+    /// Copies n elements on all threads.
+    void copy(const T* from, T* to, int64_t n) {
+        for_elements(n, [&](int64_t begin, int64_t end) {
+            std::copy(from + begin, from + end, to + begin);
+        });
+    }
+    /// Calls body(begin, end) for parts of n elements, on all threads.
+    template <class Body>
+    void for_elements(int64_t n, const Body& body) {
+        constexpr int64_t part = 1 << 14;
+        queue_.parallel_for((n + part - 1) / part,
+                            [&](int64_t i, int) { body(i * part, std::min((i + 1) * part, n)); });
+    }
 
-    /// Adds the gradients of weights to `sums`, and computes the gradients of features. Returns
-    /// false if scores are not finite.
+    /// Adds the gradients of weights to `sums`, and computes the gradients of inputs. Returns
+    /// false, on all ranks, if scores are not finite. Collective.
     bool differentiate(GradientSums& sums) {
-        sums_.clear();
-        for (Buffer<T>& buffer : dx_) std::fill(buffer.begin(), buffer.end(), T(0));
-        queue_.parallel_for(back_.ports.n_tile(),
-                            [&](int64_t tile, int thread) { head_backward(tile, thread); });
+        for (Buffer<T>& buffer : dx_)
+            for_elements(buffer.size(), [&](int64_t begin, int64_t end) {
+                std::fill(buffer.data() + begin, buffer.data() + end, T(0));
+            });
+        chunks_.run(queue_, this->layers_.weights->master(), sums, head_names_,
+                    [&](Range points, int thread, const Gradients& gradients) {
+                        head_backward(points, gradients, scratch_[static_cast<size_t>(thread)]);
+                    });
         const size_t n_stride = this->poolings_.size();
         for (size_t l = 0; l < n_stride; ++l) {
             if (!stage_backward(decoder(l), dx(l), sums)) return false;
-            this->poolings_[l].unpool_backward(queue_, final_stage(l + 1).result(),
-                                               encoder(l).result(), dx(l), dx(l + 1), unpools_[l],
-                                               sums_);
+            this->poolings_[l].unpool_backward(final_stage(l + 1).result(), encoder(l).result(),
+                                               dx(l), dx(l + 1), unpools_[l], sums,
+                                               this->reproducible_);
         }
         for (size_t l = n_stride + 1; l-- > 0;) {
             if (l < n_stride)
-                this->poolings_[l].pool_backward(queue_, encoder(l).result(), dx(l + 1), dx(l),
-                                                 pools_[l], sums_);
+                this->poolings_[l].pool_backward(encoder(l).result(), dx(l + 1), dx(l), pools_[l],
+                                                 sums, this->reproducible_);
             if (!stage_backward(encoder(l), dx(l), sums)) return false;
         }
         sum_copies();
-        message_gradient_.run(dh_.data());
-        sums_.join();
-        for (const auto* list : {&pools_, &unpools_})
-            for (const NormedSums<T>& layer : *list) layer.separate(sums_);
-        sums_.add_to(sums.open(0));
-        sums.close(0);
+        message_gradient_.run(chunks_, dh_.data(), sums);
         return true;
     }
 
     /// Computes dx of the originals; head and outputs do not read copies.
-    void head_backward(int64_t tile, int thread) {
-        Scratch& s = scratch_[static_cast<size_t>(thread)];
-        const Tile<const T> dy = back_.ports.input(tile);
+    void head_backward(Range points, const Gradients& gradients, Scratch& s) {
+        const Tile<T> first = back_.ports.input(0);
+        const Tiles<const T> all{first.data, first.shape[0], this->n_point()};
+        const Tile<const T> dy = load<T>(all, points, s.y);
         const int64_t n = dy.shape[1], c = this->config_.width.front();
         const Tile<T> z{s.z.data(), {c, n}, {tile_points, 1}};
-        const int64_t* const slots = this->levels_.front()->slot_of() + tile * tile_points;
+        const int64_t* const slots = this->levels_.front()->slot_of() + points.begin;
         if (this->config_.has_head()) {
             const bsa::Layers<T>& layers = this->layers_.decoders.empty()
                                                ? *this->layers_.encoders.back()
@@ -210,11 +243,11 @@ private:
             kernels::linear_backward<T>(queue_, layers.head2, dy, {}, false, dh);
             kernels::activate_backward<T>(queue_, kernels::Activation::gelu, h, dh, dh);
             kernels::activate<T>(queue_, kernels::Activation::gelu, h, h);
-            kernels::linear_gradient<T>(queue_, h, dy, sums_.linear(head_[1], thread));
-            kernels::linear_gradient<T>(queue_, z, dh, sums_.linear(head_[0], thread));
+            kernels::linear_gradient<T>(queue_, h, dy, gradients.linear(head_names_[1]));
+            kernels::linear_gradient<T>(queue_, z, dh, gradients.linear(head_names_[0]));
             kernels::linear_backward<T>(queue_, layers.head1, dh, {}, false, z);
         } else {
-            copy_tile(back_.ports.input(tile), z);
+            copy_tile(dy, z);
         }
         const Tiles<T> to = dx(0);
         for (int64_t i = 0; i < n; ++i)
@@ -227,7 +260,7 @@ private:
         const Tiles<T> x = stage.tiles(x_);
         for (int64_t block = stage.config.depth - 1; block >= 0; --block) {
             const Buffer<T>& saved = stage.saved[static_cast<size_t>(block)];
-            std::copy(saved.begin(), saved.end(), x_.begin());
+            copy(saved.data(), x_.data(), saved.size());
             const bool is_rotated = stage.config.is_layer_rotated(block);
             if (is_rotated) plan.move(x, true, memory);
             if (is_rotated) plan.move(d, true, memory);
@@ -254,14 +287,12 @@ private:
         });
     }
 
-    kernels::Queue queue_;  // for the backward pass
+    kernels::Queue queue_;
     BackwardPorts<T> back_;
-    PointPorts<T> dfeatures_;  // in the solver's order
-    ThreadSums sums_;
+    PointChunks chunks_;
     MessageGradient<T> message_gradient_;
-    std::array<ThreadSums::Layer, 2> head_;
+    std::vector<WeightName> head_names_;
     std::vector<NormedSums<T>> pools_, unpools_;  // (L)
-    std::optional<RowRoute> route_;               // from the solver's order to the tree's
     std::vector<std::unique_ptr<Stage>> stages_;
     std::vector<Buffer<T>> dx_;     // (L + 1) tiles of slots
     Buffer<T> x_, dh_;              // a level; (n_point, C) in the order of the tree
@@ -275,7 +306,6 @@ std::unique_ptr<GradientProgram> make_gradient_program(const Config& config,
                                                        const Layers<T>& layers,
                                                        const PointDomain& domain,
                                                        const PlanRequest& request) {
-    require_one_rank(domain, "Erwin");
     return std::make_unique<HostGradientProgram<T>>(config, layers, domain, request);
 }
 

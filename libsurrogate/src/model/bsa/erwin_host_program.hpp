@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <vector>
@@ -15,8 +16,9 @@
 namespace surrogate::impl::bsa::erwin {
 
 /// Common part of the programs of Erwin on the host. Base: Program or GradientProgram.
-/// Messages are computed on the ranks of the solver's points. Their rows are sent once to the ranks
-/// of the tree; slots then stay on their rank through all levels, except in rotated blocks.
+/// Messages are computed on the ranks of the solver's points, and their rows are sent once to the
+/// ranks of the tree; with gradients they are computed on the ranks of the tree. Slots then stay on
+/// their rank through all levels, except in rotated blocks.
 template <class T, class Base>
 class HostProgram : public Base {
 public:
@@ -47,7 +49,7 @@ public:
 
     void connect() override {
         const RowRoute route = build();
-        messages_.connect(tree_points(domain_, coordinates_, reproducible_), route);
+        connect_messages(tree_points(domain_, coordinates_, reproducible_), route);
         for (size_t l = 1; l < levels_.size(); ++l)
             levels_[l]->build_coarser(*levels_[l - 1], config_.strides[l - 1]);
         comm_.agree([&] { allocate(); });
@@ -64,8 +66,7 @@ public:
 
     bool evaluate(bool alive) override {
         if (!on_all_ranks(comm_, alive)) return false;
-        messages_.run(ports_.solver_rows());
-        ports_.deliver();
+        run_messages();
         encoders_.front()->embed();
         for (size_t l = 0; l < poolings_.size(); ++l) {
             run_blocks(l, *encoders_[l], config_.encoders[l]);
@@ -98,7 +99,7 @@ public:
         return n_byte;
     }
     int64_t n_point() const override { return levels_.front()->n_point(); }
-    std::vector<LayerCost> costs() const override;
+    std::vector<LayerCost> costs() const override { return costs_of(config_, work()); }
     std::vector<std::string> notes() const override {
         return notes_of(config_, levels_.front()->slots().n_point(),
                         levels_.front()->slots().n_slot(), reproducible_);
@@ -111,6 +112,19 @@ protected:
         PointPorts<T>* const ports[] = {&ports_};
         return levels_.front()->build(coordinates_, reproducible_, ports);
     }
+    /// Sets points and edges of the messages. route: from the solver's points to the tree.
+    /// Collective.
+    virtual void connect_messages(const TreePoints& points, const RowRoute& route) {
+        messages_.connect(points, route);
+    }
+    /// Computes the input tiles of ports_. Collective.
+    virtual void run_messages() {
+        messages_.run();
+        std::copy_n(messages_.rows(), messages_.n_point() * config_.width.front(),
+                    ports_.solver_rows());
+        ports_.deliver();
+    }
+    virtual Work work() const;
     /// Allocates the memory whose size depends on the trees. Local.
     virtual void allocate() {
         features_.allocate();
@@ -137,7 +151,7 @@ protected:
     Communicator& comm_;
     bool reproducible_;
     std::span<const Column> coordinates_;
-    PointPorts<T> features_;  // in the solver's order
+    PointPorts<T> features_;  // in the order of the messages
     PointPorts<T> ports_;     // in the order of the tree
     Messages<T> messages_;
     std::vector<std::unique_ptr<TreePlan<T>>> levels_;              // (L + 1)
@@ -146,10 +160,12 @@ protected:
 };
 
 template <class T, class Base>
-std::vector<LayerCost> HostProgram<T, Base>::costs() const {
+Work HostProgram<T, Base>::work() const {
     Work work;
     work.n_point = n_point();
+    work.n_message_point = messages_.n_point();
     work.n_solver = domain_.n_local();
+    work.n_sent_channel = config_.width.front();
     work.n_edge = messages_.n_edge();
     work.value_bytes = sizeof(T);
     work.exchange_items = messages_.exchange().n_item_sent();
@@ -161,7 +177,7 @@ std::vector<LayerCost> HostProgram<T, Base>::costs() const {
         const SlotShape& shape = level->shape();
         work.levels.push_back({shape.n_local(), shape.ball, level->move_bytes(width)});
     }
-    return costs_of(config_, work);
+    return work;
 }
 
 }  // namespace surrogate::impl::bsa::erwin

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libsurrogate/src/model/bsa/erwin_layers.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 
 #include "libsurrogate/src/core/text.hpp"
+#include "libsurrogate/src/model/bsa/point_chunks.hpp"
 
 namespace surrogate::impl::bsa::erwin {
 
@@ -67,45 +69,50 @@ NormedLinear<T> normed(const Weights<T>& weights, const std::string& name, int64
 }  // namespace
 
 template <class T>
-NormedSums<T>::NormedSums(ThreadSums& sums, const Weights<T>& weights, const std::string& name,
-                          int64_t n_norm)
-    : linear(weights.linear(name + "proj")),
-      weight(weights.at(name + "norm.weight")),
-      mean(weights.at(name + "norm.running_mean")),
-      variance(weights.at(name + "norm.running_var")) {
-    combined.weight = sums.add(linear.n_in * linear.n_out);
-    combined.bias = sums.add(linear.n_out);
-    scale = sums.add(n_norm);
-    proj = sums.add_layer(name + "proj");
-    norm = sums.add_layer(name + "norm");
-}
+NormedSums<T>::NormedSums(const Weights<T>& weights, const std::string& name, int64_t n_norm,
+                          int n_thread)
+    : master_(weights.master()),
+      proj_(name + "proj"),
+      norm_(name + "norm"),
+      linear_(weights.linear(name + "proj")),
+      weight_(weights.at(name + "norm.weight")),
+      mean_(weights.at(name + "norm.running_mean")),
+      variance_(weights.at(name + "norm.running_var")),
+      n_norm_(n_norm),
+      memory_(set_size() * n_thread) {}
 
 template <class T>
-void NormedSums<T>::separate(ThreadSums& sums) const {
-    const double* const of_weight = sums.at(combined.weight, 0);
-    const double* const of_bias = sums.at(combined.bias, 0);
-    double* const of_scale = sums.at(scale, 0);
-    const kernels::LinearGradient to = sums.linear(proj, 0);
-    const kernels::NormGradient to_norm = sums.norm(norm, 0);
-    for (int64_t r = 0; r < linear.n_out; ++r) {
-        const int64_t c = r % scale.size;
-        const double s =
-            static_cast<double>(weight[c]) / std::sqrt(static_cast<double>(variance[c]) + norm_eps);
-        for (int64_t k = r * linear.n_in; k < (r + 1) * linear.n_in; ++k) {
-            to.weight[k] = s * of_weight[k];
-            of_scale[c] += static_cast<double>(linear.weight[k]) * of_weight[k];
-        }
-        to.bias[r] = s * of_bias[r];
-        of_scale[c] +=
-            (static_cast<double>(linear.bias[r]) - static_cast<double>(mean[c])) * of_bias[r];
-        to_norm.bias[c] += of_bias[r];
+void NormedSums<T>::move_to(GradientSums& sums, int thread) {
+    const kernels::LinearGradient from = combined(thread);
+    if (!sums.is_wanted()) {
+        std::fill_n(from.weight, set_size(), 0.0);
+        return;
     }
-    for (int64_t c = 0; c < scale.size; ++c)
-        to_norm.weight[c] = of_scale[c] / std::sqrt(static_cast<double>(variance[c]) + norm_eps);
+    double* const of_scale = scale(thread);
+    const Gradients gradients(master_, sums.open(thread));
+    const kernels::LinearGradient to = gradients.linear(proj_);
+    const kernels::NormGradient to_norm = gradients.layer_norm(norm_);
+    for (int64_t r = 0; r < linear_.n_out; ++r) {
+        const int64_t c = r % n_norm_;
+        const double s = static_cast<double>(weight_[c]) /
+                         std::sqrt(static_cast<double>(variance_[c]) + norm_eps);
+        for (int64_t k = r * linear_.n_in; k < (r + 1) * linear_.n_in; ++k) {
+            to.weight[k] += s * from.weight[k];
+            of_scale[c] += static_cast<double>(linear_.weight[k]) * from.weight[k];
+        }
+        to.bias[r] += s * from.bias[r];
+        of_scale[c] +=
+            (static_cast<double>(linear_.bias[r]) - static_cast<double>(mean_[c])) * from.bias[r];
+        to_norm.bias[c] += from.bias[r];
+    }
+    for (int64_t c = 0; c < n_norm_; ++c)
+        to_norm.weight[c] += of_scale[c] / std::sqrt(static_cast<double>(variance_[c]) + norm_eps);
+    for (const WeightName& name : {proj_, norm_}) PointChunks::close(master_, sums, thread, name);
+    std::fill_n(from.weight, set_size(), 0.0);
 }
 
-template struct NormedSums<float>;
-template struct NormedSums<double>;
+template class NormedSums<float>;
+template class NormedSums<double>;
 
 template <class T>
 Layers<T>::Layers(const Config& config, const std::shared_ptr<const MasterWeights>& master)

@@ -4,9 +4,12 @@
 #include <memory>
 #include <vector>
 
+#include "kernels/base/buffer.hpp"
+#include "kernels/linear/linear.hpp"
+#include "libsurrogate/src/layers/gradient_sums.hpp"
+#include "libsurrogate/src/layers/gradients.hpp"
 #include "libsurrogate/src/model/bsa/erwin_config.hpp"
 #include "libsurrogate/src/model/bsa/layers.hpp"
-#include "libsurrogate/src/model/bsa/thread_sums.hpp"
 
 namespace surrogate::impl::bsa::erwin {
 
@@ -27,22 +30,37 @@ struct NormedLinear {
     Derived<T> derived;
 };
 
-/// Sums of the gradients of a NormedLinear: first of the combined layer, then of the tensors of the
-/// file, with the statistics of the norm as constants.
+/// Sums of the gradients of a NormedLinear in double, one set per thread: of the combined layer.
+/// move_to() converts them to gradients of the file's tensors, with the statistics of the norm as
+/// constants.
 template <class T>
-struct NormedSums {
-    /// Adds the tensors name + "proj" and name + "norm", whose norm has n_norm channels.
-    NormedSums(ThreadSums& sums, const Weights<T>& weights, const std::string& name,
-               int64_t n_norm);
-    /// Computes the gradients of the tensors in the set of thread 0 from the sums of the
-    /// combined layer.
-    void separate(ThreadSums& sums) const;
+class NormedSums {
+public:
+    /// name: prefix of the tensors "proj" and "norm"; n_norm: channels of the norm. Allocates.
+    NormedSums(const Weights<T>& weights, const std::string& name, int64_t n_norm, int n_thread);
 
-    kernels::Linear<T> linear;
-    const T *weight, *mean, *variance;  ///< of the norm
-    ThreadSums::Layer combined;
-    ThreadSums::Part scale;  ///< (n_norm) of s, without its part in `combined`
-    ThreadSums::Layer proj, norm;
+    /// Return the sums of the combined layer, and of s without its part in them (n_norm).
+    kernels::LinearGradient combined(int thread) {
+        return {set(thread), set(thread) + linear_.n_in * linear_.n_out};
+    }
+    double* scale(int thread) { return combined(thread).bias + linear_.n_out; }
+
+    /// Adds the sums of a thread to the gradients of the tensors, closes these, and clears the
+    /// sums. Does not allocate.
+    void move_to(GradientSums& sums, int thread);
+
+    int64_t bytes() const { return memory_.bytes(); }
+
+private:
+    int64_t set_size() const { return (linear_.n_in + 1) * linear_.n_out + n_norm_; }
+    double* set(int thread) { return memory_.data() + thread * set_size(); }
+
+    const MasterWeights& master_;
+    WeightName proj_, norm_;
+    kernels::Linear<T> linear_;
+    const T *weight_, *mean_, *variance_;  // of the norm
+    int64_t n_norm_;
+    kernels::Buffer<double> memory_;  // (n_thread, set_size)
 };
 
 /// All weights of a U-net in one precision.

@@ -6,6 +6,7 @@
 
 #include "kernels/activation/activation.hpp"
 #include "kernels/embedding/embedding.hpp"
+#include "libsurrogate/src/domain/ordered_edges.hpp"
 
 namespace surrogate::impl::bsa::erwin {
 
@@ -51,16 +52,42 @@ const Edges* edges_of(const Config& config, const PointDomain& domain, const ker
 
 template <class T>
 void Messages<T>::connect(const TreePoints& points, const RowRoute& route) {
+    edges_ = edges_of(config_, domain_, queue_, points, route, own_edges_);
+    const int64_t n = domain_.n_local();
+    set_points(n, [&](int64_t i, int64_t k) { return points.x[k * n + i]; });
+}
+
+template <class T>
+void Messages<T>::connect_in_tree(const TreePoints& points, const RowRoute& route,
+                                  const TreePlan<T>& tree) {
     Communicator& comm = domain_.context().comm();
-    edges_ = edges_of(config_, domain_, queue_, points, route, nearest_);
+    keeps_ = true;
+    edges_ = edges_of(config_, domain_, queue_, points, route, own_edges_);
+    if (edges_) {
+        std::vector<int64_t> begins;
+        comm.agree([&] {
+            begins = tree.slots().point_begins({tree.begins().begin(), tree.begins().end()});
+        });
+        own_edges_ = ordered_edges(comm, *edges_, route, begins);
+        edges_ = &own_edges_;
+    }
+    set_points(tree.n_point(), [&](int64_t i, int64_t k) {
+        return static_cast<float>(tree.coordinates(i / tile_points)(k, i % tile_points));
+    });
+}
+
+template <class T>
+template <class PositionOf>
+void Messages<T>::set_points(int64_t n_point, const PositionOf& position) {
+    Communicator& comm = domain_.context().comm();
     std::vector<NeighborExchange::Want> wants;
+    n_point_ = n_point;
     comm.agree([&] {
         wants = find_sources();
-        const int64_t n = domain_.n_local(), d = config_.n_axis;
-        const int64_t n_row = n + std::ssize(wants);
+        const int64_t d = config_.n_axis, n_row = n_point_ + std::ssize(wants);
         position_.resize(n_row * d);
-        for (int64_t i = 0; i < n; ++i)
-            for (int64_t k = 0; k < d; ++k) position_[i * d + k] = points.x[k * n + i];
+        for (int64_t i = 0; i < n_point_; ++i)
+            for (int64_t k = 0; k < d; ++k) position_[i * d + k] = position(i, k);
         h_.resize(n_row * n_channel_);
         resize_tiles(mean_, n_tile(), n_channel_);
         if (!keeps_) return;
@@ -75,7 +102,7 @@ void Messages<T>::connect(const TreePoints& points, const RowRoute& route) {
                                      config_.n_axis * static_cast<int64_t>(sizeof(float)));
     exchange_ = NeighborExchange();
     exchange_.connect(comm, std::move(wants), item_bytes);
-    exchange_positions();
+    exchange_rows(exchange_, comm, queue_, position_.data(), config_.n_axis);
 }
 
 /// Sets the rows of h at which edges begin, and returns the segments to receive: sources on other
@@ -100,58 +127,47 @@ std::vector<NeighborExchange::Want> Messages<T>::find_sources() {
     // The receiver stores a segment at `row`; the sender only uses `first`.
     for (size_t i = 0; i < others.size(); ++i)
         wants.push_back({static_cast<int>(others[i].first),
-                         {domain_.n_local() + static_cast<int64_t>(i), others[i].second, 1}});
+                         {n_point_ + static_cast<int64_t>(i), others[i].second, 1}});
     source_.reserve(edges->source_row.size());
     target_.reserve(edges->source_row.size());
-    for (int64_t i = 0; i < domain_.n_local(); ++i) {
+    for (int64_t i = 0; i < n_point_; ++i) {
         const auto at = static_cast<size_t>(i);
         for (auto e = static_cast<size_t>(edges->first[at]);
              e < static_cast<size_t>(edges->first[at + 1]); ++e) {
             const bool is_own = source(e).first == own;
             const auto place = std::ranges::lower_bound(others, source(e)) - others.begin();
-            source_.push_back(is_own ? source(e).second : domain_.n_local() + place);
+            source_.push_back(is_own ? source(e).second : n_point_ + place);
             target_.push_back(i);
         }
     }
     return wants;
 }
 
-namespace {
-
-/// Sends rows of `n` numbers to the ranks that request them. Collective.
-template <class Value>
-void exchange_rows_of(NeighborExchange& exchange, Communicator& comm, const kernels::Queue& queue,
-                      Value* rows, int64_t n) {
-    exchange.begin<Value>(comm, queue, n, [&](const Segment& segment, Value* to) {
-        std::copy_n(rows + segment.first * n, n, to);
-    });
-    exchange.finish<Value>(comm, queue, n, [&](const Segment& segment, const Value* from, int) {
-        std::copy_n(from, n, rows + segment.row * n);
-    });
-}
-
-}  // namespace
-
 template <class T>
-void Messages<T>::exchange_positions() {
-    exchange_rows_of(exchange_, domain_.context().comm(), queue_, position_.data(), config_.n_axis);
-}
-
-template <class T>
-void Messages<T>::run(T* to) {
+void Messages<T>::run() {
     queue_.parallel_for(n_tile(), [&](int64_t tile, int thread) { embed(tile, thread); });
     for (size_t step = 0; step < layers_.steps.size(); ++step) {
         const StepWeights<T>& w = layers_.steps[step];
-        exchange_rows_of(exchange_, domain_.context().comm(), queue_, h_.data(), n_channel_);
+        exchange_rows(exchange_, domain_.context().comm(), queue_, h_.data(), n_channel_);
         queue_.parallel_for(n_tile(),
                             [&](int64_t tile, int thread) { sum_messages(w, tile, thread); });
         if (keeps_) {
-            std::copy_n(h_.data(), h_.size(), kept_h_[step].data());
-            std::copy_n(mean_.data(), mean_.size(), kept_mean_[step].data());
+            const int64_t own = n_point_ * n_channel_;
+            std::copy(h_.data() + own, h_.end(), kept_h_[step].data() + own);
         }
-        queue_.parallel_for(n_tile(), [&](int64_t tile, int thread) { update(w, tile, thread); });
+        queue_.parallel_for(n_tile(), [&](int64_t tile, int thread) {
+            if (keeps_) keep(step, tile);
+            update(w, tile, thread);
+        });
     }
-    std::copy_n(h_.data(), domain_.n_local() * n_channel_, to);
+}
+
+/// Stores h and the means of a tile for the backward pass.
+template <class T>
+void Messages<T>::keep(size_t step, int64_t tile) {
+    const int64_t first = tile * tile_points * n_channel_;
+    std::copy_n(h_.data() + first, count(tile) * n_channel_, kept_h_[step].data() + first);
+    std::copy_n(mean_.data() + first, tile_points * n_channel_, kept_mean_[step].data() + first);
 }
 
 template <class T>
@@ -240,7 +256,7 @@ void Messages<T>::update(const StepWeights<T>& w, int64_t tile, int thread) {
 template <class T>
 int64_t Messages<T>::bytes() const {
     int64_t n_byte = position_.bytes() + h_.bytes() + mean_.bytes() + exchange_.bytes() +
-                     static_cast<int64_t>(16 * source_.size() + 20 * nearest_.source_row.size());
+                     static_cast<int64_t>(16 * source_.size() + 20 * own_edges_.source_row.size());
     for (const auto* kept : {&kept_h_, &kept_mean_})
         for (const Buffer<T>& buffer : *kept) n_byte += buffer.bytes();
     for (const Scratch& s : scratch_)

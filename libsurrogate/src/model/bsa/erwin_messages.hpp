@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "libsurrogate/src/domain/nearest_edges.hpp"
 #include "libsurrogate/src/domain/point_ports.hpp"
 #include "libsurrogate/src/model/bsa/erwin_layers.hpp"
+#include "libsurrogate/src/model/bsa/tree_plan.hpp"
 #include "libsurrogate/src/ranks/neighbor_exchange.hpp"
 
 namespace surrogate::impl::bsa::erwin {
@@ -23,8 +25,9 @@ const Edges* edges_of(const Config& config, const PointDomain& domain, const ker
                       const TreePoints& points, const RowRoute& route, Edges& nearest);
 
 /// Computes the embedding of Erwin: h = embed(features), then steps of message passing along the
-/// edges of the domain, or from the nearest points, on the ranks of the solver's points. Features
-/// are the caller's fields, or functions of the positions.
+/// edges of the domain, or from the nearest points. The points are the solver's, or, for gradients,
+/// the tree's; results are bitwise identical. Features are the caller's fields, or
+/// functions of the positions.
 ///   message of an edge from j to i   LayerNorm(gelu(W [h_j, h_i, p_j - p_i] + b))
 ///   h_i += LayerNorm(W' [h_i, mean of the messages to i] + b')
 /// Rows h of sources on other ranks are sent once per step. A mean is summed in the order of the
@@ -33,30 +36,38 @@ template <class T>
 class Messages {
 public:
     /// Keeps references to all arguments, which must outlive this object. Local.
+    ///   features  in the order of the points
     Messages(const Config& config, const Layers<T>& layers, const kernels::Queue& queue,
              const PointDomain& domain, PointPorts<T>& features);
 
-    /// Sets the current points and edges. Collective. Throws the errors of edges_of().
+    /// Sets the current points, which are the solver's, and their edges. Collective. Throws the
+    /// errors of edges_of().
     ///   route  from the solver's points to the order of the tree
     void connect(const TreePoints& points, const RowRoute& route);
+    /// The same, but the points are the tree's, and run() stores the values below for a backward
+    /// pass.
+    void connect_in_tree(const TreePoints& points, const RowRoute& route, const TreePlan<T>& tree);
 
-    /// Writes h of the solver's points, (n_local, C). Collective.
-    void run(T* to);
+    /// Computes rows(). Collective.
+    void run();
+    /// Returns h of the points, (n_point, C).
+    const T* rows() const { return h_.data(); }
 
-    /// Makes run() store the following for a backward pass on one rank. Before connect().
-    void keep() { keeps_ = true; }
-    /// Return h before a step, (n_local, C), and the means of its messages, in tiles.
+    /// Return values of a step for a backward pass: h before the step, of the points and of sources
+    /// on other ranks (n_row, C), and the means of its messages (C) in tiles of points.
     const T* kept_h(size_t step) const { return kept_h_[step].data(); }
-    const T* kept_mean(size_t step) const { return kept_mean_[step].data(); }
-    /// Returns the positions of the points, (n_local, d).
-    const float* positions() const { return position_.data(); }
-    /// Returns the number of edges to the points before point i. sources() has their rows of h.
-    int64_t first_edge(int64_t i) const {
-        return edges_ ? edges_->first[static_cast<size_t>(i)] : 0;
+    kernels::Tiles<const T> kept_mean(size_t step) const {
+        return {kept_mean_[step].data(), n_channel_, n_point_};
     }
+    /// Returns the positions of the points and of sources on other ranks, (n_row, d).
+    const float* positions() const { return position_.data(); }
+    /// Returns null without message steps. sources() has the row of h of each source, targets() of
+    /// each target.
+    const Edges* edges() const { return edges_; }
     std::span<const int64_t> sources() const { return source_; }
+    std::span<const int64_t> targets() const { return target_; }
 
-    int64_t n_point() const { return domain_.n_local(); }
+    int64_t n_point() const { return n_point_; }
     int64_t n_edge() const { return std::ssize(source_); }
     const NeighborExchange& exchange() const { return exchange_; }
     int64_t bytes() const;
@@ -66,18 +77,20 @@ private:
     struct Scratch {
         kernels::Buffer<T> in, out, features, positions;
     };
+    /// position(i, k): coordinate k of point i.
+    template <class PositionOf>
+    void set_points(int64_t n_point, const PositionOf& position);
     std::vector<NeighborExchange::Want> find_sources();
-    void exchange_positions();
-    void exchange_rows();
     void embed(int64_t tile, int thread);
     void sum_messages(const StepWeights<T>& w, int64_t tile, int thread);
     void send_along(const StepWeights<T>& w, Range edges, int64_t first_target, Scratch& scratch,
                     kernels::Tile<T> sum);
+    void keep(size_t step, int64_t tile);
     void update(const StepWeights<T>& w, int64_t tile, int thread);
     kernels::Tile<T> features(int64_t tile, Scratch& scratch);
-    int64_t n_tile() const { return (domain_.n_local() + tile_points - 1) / tile_points; }
+    int64_t n_tile() const { return (n_point_ + tile_points - 1) / tile_points; }
     int64_t count(int64_t tile) const {
-        return std::min(tile_points, domain_.n_local() - tile * tile_points);
+        return std::min(tile_points, n_point_ - tile * tile_points);
     }
     kernels::Tile<T> mean(int64_t tile) {
         return {mean_.data() + tile * n_channel_ * tile_points,
@@ -92,18 +105,32 @@ private:
     const PointDomain& domain_;
     PointPorts<T>& features_;
     int64_t n_channel_;  // C
-    Edges nearest_;      // if the domain has no edges
+    int64_t n_point_ = 0;
+    Edges own_edges_;  // if the domain's edges are not used as they are
     const Edges* edges_ = nullptr;
     NeighborExchange exchange_;  // sources on other ranks
-    // (n_edge) row of h: this rank's points, then sources on other ranks
+    // (n_edge) row of h: the points, then sources on other ranks
     std::vector<int64_t> source_;
     std::vector<int64_t> target_;      // (n_edge)
     kernels::Buffer<float> position_;  // (rows of h, d)
-    kernels::Buffer<T> h_;             // (n_local + sources on other ranks, C)
+    kernels::Buffer<T> h_;             // (rows of h, C)
     kernels::Buffer<T> mean_;          // (n_tile, C, tile_points)
     bool keeps_ = false;
     std::vector<kernels::Buffer<T>> kept_h_, kept_mean_;  // (n_step) if keeps_
     std::vector<Scratch> scratch_;                        // (n_thread)
 };
+
+/// Sends rows of `n` numbers to the ranks that request them: item `first` of a segment is stored as
+/// row `row`. Collective.
+template <class Value>
+void exchange_rows(NeighborExchange& exchange, Communicator& comm, const kernels::Queue& queue,
+                   Value* rows, int64_t n) {
+    exchange.begin<Value>(comm, queue, n, [&](const Segment& segment, Value* to) {
+        std::copy_n(rows + segment.first * n, n, to);
+    });
+    exchange.finish<Value>(comm, queue, n, [&](const Segment& segment, const Value* from, int) {
+        std::copy_n(from, n, rows + segment.row * n);
+    });
+}
 
 }  // namespace surrogate::impl::bsa::erwin

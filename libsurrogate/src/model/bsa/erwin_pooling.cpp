@@ -129,23 +129,43 @@ kernels::Linear<T> Pooling<T>::child(int64_t j) const {
     return {n_in, n, unpool_.linear.weight + j * n * n_in, unpool_.linear.bias + j * n};
 }
 
+/// Calls body(tile, thread) for all tiles of parents on all threads, and moves their sums.
 template <class T>
-void Pooling<T>::pool_backward(const kernels::Queue& queue, Tiles<const T> fine,
-                               Tiles<const T> dcoarse, Tiles<T> dfine, const NormedSums<T>& layer,
-                               ThreadSums& sums) {
+template <class Body>
+void Pooling<T>::for_balls(NormedSums<T>& layer, GradientSums& sums, bool is_reproducible,
+                           const Body& body) {
+    const SlotShape& shape = coarse_.shape();
+    if (!is_reproducible) {
+        queue_.parallel_for(shape.n_tile(), body);
+        for (int thread = 0; thread < queue_.n_thread(); ++thread) layer.move_to(sums, thread);
+        return;
+    }
+    const int64_t in_ball = shape.ball / shape.n_column;
+    queue_.parallel_for(shape.n_tile() / in_ball, [&](int64_t ball, int thread) {
+        for (int64_t tile = ball * in_ball; tile < (ball + 1) * in_ball; ++tile) body(tile, thread);
+        layer.move_to(sums, thread);
+    });
+}
+
+template <class T>
+void Pooling<T>::pool_backward(Tiles<const T> fine, Tiles<const T> dcoarse, Tiles<T> dfine,
+                               NormedSums<T>& layer, GradientSums& sums, bool is_reproducible) {
     const int64_t n_channel = fine.n_channel, n = coarse_.shape().n_column;
-    queue.parallel_for(coarse_.shape().n_tile(), [&](int64_t tile, int thread) {
-        const Tile<const T> dy = dcoarse.tile(tile);
-        if (stride_ == 1) {
+    if (stride_ == 1) {
+        queue_.parallel_for(coarse_.shape().n_tile(), [&](int64_t tile, int) {
+            const Tile<const T> dy = dcoarse.tile(tile);
             for (int64_t i = 0; i < n; ++i)
                 for (int64_t c = 0; c < n_channel; ++c) dfine(c, tile * n + i) += dy(c, i);
-            return;
-        }
+        });
+        return;
+    }
+    for_balls(layer, sums, is_reproducible, [&](int64_t tile, int thread) {
+        const Tile<const T> dy = dcoarse.tile(tile);
         Scratch& scratch = scratch_[static_cast<size_t>(thread)];
         const Tile<T> u = pool_input(fine, tile, scratch);
         const Tile<T> du{scratch.din.data(), u.shape, u.stride};
-        kernels::linear_gradient<T>(queue, u, dy, sums.linear(layer.combined, thread));
-        kernels::linear_backward<T>(queue, pool_.linear, dy, {}, false, du);
+        kernels::linear_gradient<T>(queue_, u, dy, layer.combined(thread));
+        kernels::linear_backward<T>(queue_, pool_.linear, dy, {}, false, du);
         for (int64_t i = 0; i < n; ++i)
             for (int64_t j = 0; j < stride_; ++j)
                 for (int64_t c = 0; c < n_channel; ++c)
@@ -154,18 +174,18 @@ void Pooling<T>::pool_backward(const kernels::Queue& queue, Tiles<const T> fine,
 }
 
 template <class T>
-void Pooling<T>::unpool_backward(const kernels::Queue& queue, Tiles<const T> coarse,
-                                 Tiles<const T> skip, Tiles<T> dfine, Tiles<T> dcoarse,
-                                 const NormedSums<T>& layer, ThreadSums& sums) {
+void Pooling<T>::unpool_backward(Tiles<const T> coarse, Tiles<const T> skip, Tiles<T> dfine,
+                                 Tiles<T> dcoarse, NormedSums<T>& layer, GradientSums& sums,
+                                 bool is_reproducible) {
     const int64_t n_channel = dfine.n_channel, n = coarse_.shape().n_column;
-    queue.parallel_for(coarse_.shape().n_tile(), [&](int64_t tile, int thread) {
+    for_balls(layer, sums, is_reproducible, [&](int64_t tile, int thread) {
         Scratch& scratch = scratch_[static_cast<size_t>(thread)];
         const Tile<const T> from = coarse.tile(tile);
         const Tile<T> u = unpool_input(from, tile, scratch);
         const Tile<T> du{scratch.din.data(), u.shape, u.stride};
         const Tile<T> dy{scratch.out.data(), {n_channel, n}, from.stride};
-        const kernels::LinearGradient all = sums.linear(layer.combined, thread);
-        double* const of_scale = sums.at(layer.scale, thread);
+        const kernels::LinearGradient all = layer.combined(thread);
+        double* const of_scale = layer.scale(thread);
         for (int64_t j = 0; j < stride_; ++j) {
             for (int64_t i = 0; i < n; ++i) {
                 const int64_t slot = (tile * n + i) * stride_ + j;
@@ -178,9 +198,9 @@ void Pooling<T>::unpool_backward(const kernels::Queue& queue, Tiles<const T> coa
             }
             const kernels::Linear<T> rows = child(j);
             const int64_t first = j * n_channel;
-            kernels::linear_gradient<T>(queue, u, dy,
+            kernels::linear_gradient<T>(queue_, u, dy,
                                         {all.weight + first * rows.n_in, all.bias + first});
-            kernels::linear_backward<T>(queue, rows, dy, {}, j > 0, du);
+            kernels::linear_backward<T>(queue_, rows, dy, {}, j > 0, du);
         }
         copy_tile(kernels::channels(du, 0, dcoarse.n_channel), dcoarse.tile(tile));
     });

@@ -32,16 +32,17 @@ public:
                 kernels::Tiles<T> fine);
 
     /// Adds the gradient of the children to dfine, and of weights to `sums`, from the gradient of
-    /// the parents. `queue` must have at most the threads of the constructor's. Local; after
+    /// the parents. Reproducible: weights are summed by ball of the coarser level. Local; after
     /// resize(true).
-    void pool_backward(const kernels::Queue& queue, kernels::Tiles<const T> fine,
-                       kernels::Tiles<const T> dcoarse, kernels::Tiles<T> dfine,
-                       const NormedSums<T>& layer, ThreadSums& sums);
+    ///   layer  sums of the pooling layer, zero
+    void pool_backward(kernels::Tiles<const T> fine, kernels::Tiles<const T> dcoarse,
+                       kernels::Tiles<T> dfine, NormedSums<T>& layer, GradientSums& sums,
+                       bool is_reproducible);
     /// Computes the gradient of the parents in dcoarse, and adds the gradient of weights to `sums`.
     /// dfine: gradient of the children, receives the gradient of the skip connection. As above.
-    void unpool_backward(const kernels::Queue& queue, kernels::Tiles<const T> coarse,
-                         kernels::Tiles<const T> skip, kernels::Tiles<T> dfine,
-                         kernels::Tiles<T> dcoarse, const NormedSums<T>& layer, ThreadSums& sums);
+    void unpool_backward(kernels::Tiles<const T> coarse, kernels::Tiles<const T> skip,
+                         kernels::Tiles<T> dfine, kernels::Tiles<T> dcoarse, NormedSums<T>& layer,
+                         GradientSums& sums, bool is_reproducible);
 
     int64_t bytes() const;
 
@@ -50,6 +51,9 @@ private:
     struct Scratch {
         kernels::Buffer<T> in, out, din;
     };
+    template <class Body>
+    void for_balls(NormedSums<T>& layer, GradientSums& sums, bool is_reproducible,
+                   const Body& body);
     kernels::Tile<T> pool_input(kernels::Tiles<const T> fine, int64_t tile, Scratch& scratch) const;
     kernels::Tile<T> unpool_input(kernels::Tile<const T> from, int64_t tile,
                                   Scratch& scratch) const;

@@ -29,6 +29,12 @@ Gradient<T>::Gradient(const Config& config, const Layers<T>& layers, const kerne
     const int64_t size = plan.shape().size(config.n_channel), c = config.n_channel;
     for (int64_t layer = 0; layer <= config.depth; ++layer) saved_.emplace_back(size);
     for (Buffer<T>* buffer : {&x_, &dx_, &dres_}) *buffer = Buffer<T>(size);
+    const int64_t d = config.n_axis;
+    if (config.has_balls()) dmain_ = Buffer<T>(plan.shape().size(d));
+    if (plan.is_rotated()) {
+        drotated_ = Buffer<T>(plan.shape().size(d));
+        moving_ = Buffer<T>(plan.move_size(d));
+    }
     for (int thread = 0; thread < queue_.n_thread(); ++thread) {
         Scratch s;
         for (Buffer<T>* buffer : {&s.z, &s.h, &s.dh}) *buffer = Buffer<T>(c * tile_points);
@@ -97,8 +103,13 @@ bool Gradient<T>::forward() {
 }
 
 template <class T>
-bool Gradient<T>::backward(GradientSums& sums) {
-    for (EndSums& of_thread : sums_) of_thread.clear();
+bool Gradient<T>::backward(GradientSums& sums, bool is_relative) {
+    is_relative = is_relative && config_.has_balls();
+    for (Buffer<T>* buffer : {&dmain_, &drotated_}) std::fill(buffer->begin(), buffer->end(), T(0));
+    for (EndSums& of_thread : sums_) {
+        of_thread.want(sums.is_wanted());
+        of_thread.clear();
+    }
     for_elements([&](int64_t begin, int64_t end) {
         std::fill(dx_.data() + begin, dx_.data() + end, T(0));
         std::fill(dres_.data() + begin, dres_.data() + end, T(0));
@@ -106,13 +117,14 @@ bool Gradient<T>::backward(GradientSums& sums) {
     for_points(sums, EndSums::head,
                [&](Range points, int thread) { head_backward(points, thread); });
     for (int64_t layer = config_.depth - 1; layer >= 0; --layer)
-        if (!layer_backward(layer, sums)) return false;
+        if (!layer_backward(layer, sums, is_relative)) return false;
+    if (is_relative) positions_backward();
     for_elements([&](int64_t begin, int64_t end) {
         for (int64_t i = begin; i < end; ++i) dx_[i] += dres_[i];
     });
     for (EndSums& of_thread : sums_) of_thread.clear();
     for_points(sums, EndSums::embedding,
-               [&](Range points, int thread) { embed_backward(points, thread); });
+               [&](Range points, int thread) { embed_backward(points, is_relative, thread); });
     return true;
 }
 
@@ -153,7 +165,7 @@ void Gradient<T>::head_backward(Range points, int thread) {
 /// Differentiates a layer. dres is the gradient of the most recent block residual. Returns false,
 /// on all ranks, if scores are not finite.
 template <class T>
-bool Gradient<T>::layer_backward(int64_t layer, GradientSums& sums) {
+bool Gradient<T>::layer_backward(int64_t layer, GradientSums& sums, bool is_relative) {
     const Tiles<T> x = plan_.shape().tiles(x_.data(), config_.n_channel);
     const Tiles<T> dx = plan_.shape().tiles(dx_.data(), config_.n_channel);
     const Buffer<T>& saved = saved_[static_cast<size_t>(layer)];
@@ -166,14 +178,44 @@ bool Gradient<T>::layer_backward(int64_t layer, GradientSums& sums) {
     T* const memory = forward_.work().free_memory();
     if (rotated) plan_.move(x, true, memory);
     if (rotated) plan_.move(dx, true, memory);
-    if (!layer_.run(layer, x, dx, sums)) return false;
+    Tiles<T> drelative;
+    if (is_relative)
+        drelative = plan_.shape().tiles((rotated ? drotated_ : dmain_).data(), config_.n_axis);
+    if (!layer_.run(layer, x, dx, sums, drelative)) return false;
     if (rotated) plan_.move(dx, false, memory);
     return true;
 }
 
+/// Converts gradients of positions relative to the centers of balls to gradients of positions, in
+/// place.
+template <class T>
+void Gradient<T>::centers_backward(const Tiles<T>& dposition) {
+    const int64_t m = plan_.shape().ball;
+    queue_.parallel_for(plan_.shape().n_local() / m, [&](int64_t ball, int) {
+        for (int64_t k = 0; k < config_.n_axis; ++k) {
+            double sum = 0;
+            for (int64_t s = ball * m; s < (ball + 1) * m; ++s)
+                sum += static_cast<double>(dposition(k, s));
+            const T mean = static_cast<T>(sum / static_cast<double>(m));
+            for (int64_t s = ball * m; s < (ball + 1) * m; ++s) dposition(k, s) -= mean;
+        }
+    });
+}
+
+/// Adds up the gradients of positions of both orders.
+template <class T>
+void Gradient<T>::positions_backward() {
+    centers_backward(plan_.shape().tiles(dmain_.data(), config_.n_axis));
+    if (!plan_.is_rotated()) return;
+    const Tiles<T> rotated = plan_.shape().tiles(drotated_.data(), config_.n_axis);
+    centers_backward(rotated);
+    plan_.move(rotated, false, moving_.data());
+    for (int64_t i = 0; i < dmain_.size(); ++i) dmain_[i] += drotated_[i];
+}
+
 /// Adds the gradients of copies to the gradient of their point, in ascending order of slots.
 template <class T>
-void Gradient<T>::embed_backward(Range points, int thread) {
+void Gradient<T>::embed_backward(Range points, bool is_relative, int thread) {
     Scratch& s = scratch_[static_cast<size_t>(thread)];
     EndSums& sums = sums_[static_cast<size_t>(thread)];
     const int64_t c = config_.n_channel, d = config_.n_axis, n_feature = config_.n_feature;
@@ -210,12 +252,19 @@ void Gradient<T>::embed_backward(Range points, int thread) {
         for (int64_t k = 0; k < n_feature; ++k) std::copy_n(&df(k, 0), n, &out(d + k, 0));
     }
     kernels::linear_gradient<T>(queue_, f, de, sums.embed);
+    const Tiles<T> dposition = plan_.shape().tiles(dmain_.data(), d);
+    for (int64_t i = 0; i < n && is_relative; ++i) {
+        const int64_t point = points.begin + i;
+        for (int64_t slot = plan_.slot_of()[point]; slot < plan_.end_of(point); ++slot)
+            for (int64_t k = 0; k < d; ++k) dp(k, i) += dposition(k, slot);
+    }
     store<T>(out, points, to);
 }
 
 template <class T>
 int64_t Gradient<T>::bytes() const {
-    int64_t n_byte = layer_.bytes() + x_.bytes() + dx_.bytes() + dres_.bytes();
+    int64_t n_byte = layer_.bytes() + x_.bytes() + dx_.bytes() + dres_.bytes() + dmain_.bytes() +
+                     drotated_.bytes() + moving_.bytes();
     for (const Buffer<T>& saved : saved_) n_byte += saved.bytes();
     for (const EndSums& sums : sums_) n_byte += sums.bytes();
     for (const Scratch& s : scratch_) {

@@ -12,8 +12,8 @@
 namespace surrogate::impl::bsa {
 
 /// Computes predictions of Ball Sparse Attention and, from the gradients of predictions, the
-/// gradients of parameters and inputs. Trees and chosen blocks count as constants, as in the
-/// official code, and so do relative positions and distances.
+/// gradients of parameters and inputs. Trees and chosen blocks count as constants. So do relative
+/// positions and distances when gradients of parameters are wanted, as in the official code.
 ///
 /// Memory: x before each layer (4 C bytes per slot and layer in float), and all values of one
 /// layer. Reproducible: gradients of parameters are summed ball by ball, a ball in one chunk of
@@ -25,8 +25,9 @@ public:
     /// Allocates memory for the current points; call it after Forward::resize(). All arguments must
     /// outlive this object. Local.
     ///   ports  from the caller's features, if there are any, to predictions
-    ///   back   from the gradients of predictions to the gradients of inputs: of positions, through
-    ///          their features (d), then of features (c_in) if the caller gives them
+    ///   back   from the gradients of predictions to the gradients of inputs: of positions (d),
+    ///   then
+    ///          of features (c_in) if the caller gives them
     Gradient(const Config& config, const Layers<T>& layers, const kernels::Queue& queue,
              Communicator& comm, PointPorts<T>& ports, PointPorts<T>& back, const TreePlan<T>& plan,
              Forward<T>& forward, bool is_reproducible);
@@ -37,9 +38,11 @@ public:
     bool forward();
 
     /// Differentiates the last forward(), from the input tiles of `back` to its output tiles. Adds
-    /// the gradients of parameters to `sums`. Does not allocate. Returns false, on all ranks, after
-    /// adding only some of the gradients, if scores of some rank are not finite. Collective.
-    bool backward(GradientSums& sums);
+    /// the gradients of parameters to `sums`. Gradients of positions are those through their
+    /// features and, with `is_relative`, which is the same on all ranks, through relative positions
+    /// and distances. Does not allocate. Returns false, on all ranks, after adding only some of the
+    /// gradients, if scores of some rank are not finite. Collective.
+    bool backward(GradientSums& sums, bool is_relative);
 
     const LayerGradient<T>& layer() const { return layer_; }
     int64_t bytes() const;
@@ -68,8 +71,10 @@ private:
     void for_elements(const Body& body);
     Range points_of_ball(int64_t ball) const;
     void head_backward(Range points, int thread);
-    bool layer_backward(int64_t layer, GradientSums& sums);
-    void embed_backward(Range points, int thread);
+    bool layer_backward(int64_t layer, GradientSums& sums, bool is_relative);
+    void positions_backward();
+    void centers_backward(const kernels::Tiles<T>& dposition);
+    void embed_backward(Range points, bool is_relative, int thread);
 
     const Config& config_;
     const Layers<T>& layers_;
@@ -81,8 +86,10 @@ private:
     LayerGradient<T> layer_;
     std::vector<kernels::Buffer<T>> saved_;  // x before each layer, and after the last one
     kernels::Buffer<T> x_, dx_, dres_;       // tiles of slots
-    std::vector<Scratch> scratch_;           // (n_thread)
-    std::vector<EndSums> sums_;              // (n_thread)
+    /// Gradients of relative positions (d), then of positions in the main order.
+    kernels::Buffer<T> dmain_, drotated_, moving_;
+    std::vector<Scratch> scratch_;  // (n_thread)
+    std::vector<EndSums> sums_;     // (n_thread)
 };
 
 }  // namespace surrogate::impl::bsa

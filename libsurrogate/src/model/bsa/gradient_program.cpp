@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libsurrogate/src/model/bsa/gradient_program.hpp"
 
+#include <algorithm>
 #include <optional>
 
 #include "libsurrogate/src/model/bsa/gradient.hpp"
@@ -30,12 +31,15 @@ public:
         alive = on_all_ranks(this->comm_, back_.begin(alive) && back_.gather(doutputs));
         if (alive) {
             back_.ports.deliver();
-            alive = gradient_->backward(sums);
+            alive = gradient_->backward(sums, wants_positions(dinputs, sums));
         }
         if (!alive) sums.poison();
         if (!dinputs.empty()) back_.scatter(dinputs, alive);
         return alive;
     }
+
+    bool differentiates_coordinates() const override { return true; }
+    bool leaves_out_weights() const override { return true; }
 
     int64_t bytes() const override {
         return Shared::bytes() + back_.bytes() + (gradient_ ? gradient_->bytes() : 0);
@@ -51,6 +55,18 @@ public:
     }
 
 private:
+    /// Returns true if a rank wants gradients of positions through all that depends on them.
+    /// Collective, unless gradients of weights are wanted.
+    bool wants_positions(std::span<const Column> dinputs, const GradientSums& sums) const {
+        if (sums.is_wanted()) return false;
+        const auto n_axis = static_cast<size_t>(this->config_.n_axis);
+        const bool has_positions =
+            std::ssize(dinputs) > this->n_given() &&
+            std::ranges::any_of(dinputs.first(n_axis),
+                                [](const Column& column) { return column.data != nullptr; });
+        return !on_all_ranks(this->comm_, !has_positions);
+    }
+
     bool compute() override { return gradient_->forward(); }
     void build() override {
         PointPorts<T>* const ports[] = {&this->ports_, &back_.ports};

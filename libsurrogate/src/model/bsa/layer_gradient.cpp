@@ -80,7 +80,8 @@ void LayerGradient<T>::allocate() {
         s.hidden = Buffer<T>(3 * config_.n_hidden * n);
         s.gate = Buffer<T>(3 * h * n);
         s.dgate = Buffer<T>(3 * h * n);
-        s.distance = Buffer<T>(std::max(n, tile_points) * tile_points);
+        for (Buffer<T>* buffer : {&s.distance, &s.slope})
+            *buffer = Buffer<T>(std::max(n, tile_points) * tile_points);
         s.attend = Buffer<T>(std::max(
             kernels::attend_scratch(heads),
             config_.is_sparse() ? kernels::bsa::attend_blocks_scratch(heads, config_.block_size, k)
@@ -142,9 +143,11 @@ int64_t LayerGradient<T>::collectives() const {
 }
 
 template <class T>
-bool LayerGradient<T>::run(int64_t layer, Tiles<const T> x, Tiles<T> dx, GradientSums& sums) {
+bool LayerGradient<T>::run(int64_t layer, Tiles<const T> x, Tiles<T> dx, GradientSums& sums,
+                           Tiles<T> drelative) {
     target_ = &sums;
     layer_ = layer;
+    drelative_ = drelative;
     const LayerWeights<T>& w = layers_.layers[static_cast<size_t>(layer)];
     const bool rotated = config_.is_layer_rotated(layer);
     std::copy_n(x.data, shape_.size(config_.n_channel), forward_.work().x().data);
@@ -156,7 +159,10 @@ bool LayerGradient<T>::run(int64_t layer, Tiles<const T> x, Tiles<T> dx, Gradien
         std::copy_n(forward_.work().v().data, size, v_.data);
     }
     if (!forward_.attend(layer, w, rotated)) return false;
-    for (LayerSums& of_thread : sums_) of_thread.clear();
+    for (LayerSums& of_thread : sums_) {
+        of_thread.want(sums.is_wanted());
+        of_thread.clear();
+    }
     for (const Tiles<T>& f : {dq_, dk_, dv_}) fill_zero(f);
     const int64_t n_tile = shape_.n_tile(), in_ball = shape_.ball / shape_.n_column;
     for_items(n_tile, in_ball, LayerSums::finish,
@@ -222,6 +228,8 @@ void LayerGradient<T>::start_backward(const LayerWeights<T>& w, bool rotated, Ti
     backward(w.v, dv_, sums.v, true);
     if (w.gates.weight) backward(w.gates, dgate_, sums.gates, true);
     if (config_.has_balls()) kernels::linear_gradient<T>(queue_, rel.tile(tile), da, sums.position);
+    if (drelative_.data)
+        kernels::linear_backward<T>(queue_, w.position, da, {}, true, drelative_.tile(tile));
     kernels::normalise_backward<T>(queue_, w.norm1, x.tile(tile), da, d, d, sums.norm1);
 }
 
@@ -233,8 +241,8 @@ int64_t LayerGradient<T>::bytes() const {
     for (const Scratch& s : scratch_) {
         for (const Buffer<T>* buffer :
              {&s.a, &s.b, &s.c, &s.saved, &s.hidden, &s.gate, &s.dgate, &s.branch[0], &s.branch[1],
-              &s.branch[2], &s.distance, &s.attend, &s.folded, &s.dfolded, &s.coarse, &s.dcoarse,
-              &s.blocks}) {
+              &s.branch[2], &s.distance, &s.slope, &s.attend, &s.folded, &s.dfolded, &s.coarse,
+              &s.dcoarse, &s.blocks}) {
             n_byte += buffer->bytes();
         }
         n_byte += s.keys.bytes() + s.dkeys.bytes();

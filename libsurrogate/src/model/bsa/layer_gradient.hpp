@@ -32,9 +32,11 @@ public:
 
     /// Differentiates a layer. x: input of the layer, in the layer's order. dx, in the same order,
     /// contains the gradient of the layer's result and receives the gradient of x. Gradients of
-    /// parameters are added to `sums`. Returns false, on all ranks, if scores of some rank are not
+    /// parameters are added to `sums`, those of relative positions (d) to `drelative`, in the same
+    /// order, unless it has no data. Returns false, on all ranks, if scores of some rank are not
     /// finite. Collective. Does not allocate.
-    bool run(int64_t layer, kernels::Tiles<const T> x, kernels::Tiles<T> dx, GradientSums& sums);
+    bool run(int64_t layer, kernels::Tiles<const T> x, kernels::Tiles<T> dx, GradientSums& sums,
+             kernels::Tiles<T> drelative = {});
 
     /// Returns the bytes that this rank sends with the visits of queries and keys in a layer, and
     /// the number of broadcasts.
@@ -45,11 +47,11 @@ public:
 private:
     /// Buffers of one thread. Tiles of up to n_column slots and tile_points blocks.
     struct Scratch {
-        kernels::Buffer<T> a, b, c;        // (C)
-        kernels::Buffer<T> saved, hidden;  // (2 hidden), (3 hidden)
-        kernels::Buffer<T> gate, dgate;    // (3H)
-        kernels::Buffer<T> branch[3];      // (C)
-        kernels::Buffer<T> distance;       // (n_column, tile_points)
+        kernels::Buffer<T> a, b, c;          // (C)
+        kernels::Buffer<T> saved, hidden;    // (2 hidden), (3 hidden)
+        kernels::Buffer<T> gate, dgate;      // (3H)
+        kernels::Buffer<T> branch[3];        // (C)
+        kernels::Buffer<T> distance, slope;  // (n_column, tile_points)
         kernels::Buffer<T> attend;
         kernels::Buffer<T> folded, dfolded;  // (l D) for tile_points blocks
         kernels::Buffer<T> coarse, dcoarse;  // (2 E), (2 E)
@@ -154,6 +156,7 @@ private:
     // of the current layer
     GradientSums* target_ = nullptr;
     int64_t layer_ = 0;
+    kernels::Tiles<T> drelative_;
 };
 
 }  // namespace surrogate::impl::bsa

@@ -29,6 +29,7 @@ public:
     std::vector<Port> outputs() const override {
         return {{"y", config_.n_output, PortPlace::output_points}};
     }
+    bool chooses_by_values() const override { return config_.is_sparse(); }
 
     std::unique_ptr<Program> program(const PlanRequest& request) const override {
         const PointDomain& points = same_points(request, "Ball Sparse Attention");

@@ -171,7 +171,7 @@ int64_t LayerSums::lay_out(double* memory) {
 }
 
 void LayerSums::move_to(const SumTarget& target, const WeightName& name, Part part) {
-    if (parts_[part].size() == 0) return;
+    if (parts_[part].size() == 0 || !target.sums.is_wanted()) return;
     const Config& c = *config_;
     const WeightName attention = name + (c.is_stage() ? "BMSA." : "attn.");
     const WeightName mlp_name = name + (c.is_stage() ? "swiglu." : "mlp.");
@@ -227,6 +227,7 @@ int64_t EndSums::lay_out(double* memory) {
 }
 
 void EndSums::move_to(const SumTarget& target, Part part) {
+    if (!target.sums.is_wanted()) return;
     const Config& c = *config_;
     const Adder adder(target);
     if (part == embedding) {

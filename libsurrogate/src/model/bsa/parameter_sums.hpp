@@ -46,6 +46,8 @@ public:
 
     /// Keeps a reference to `config`, which must outlive this object. Allocates.
     explicit LayerSums(const Config& config);
+    /// Sets whether sums are wanted; if not, all addresses are null, and move_to() does nothing.
+    void want(bool is_wanted) { lay_out(is_wanted ? memory_.data() : nullptr); }
     /// Adds the sums of a part to the gradients of the file's tensors, closes these, and clears the
     /// part. name: prefix of the layer, see layer_name().
     void move_to(const SumTarget& target, const WeightName& name, Part part);
@@ -71,6 +73,8 @@ public:
 
     /// Keeps a reference to `config`, which must outlive this object. Allocates.
     explicit EndSums(const Config& config);
+    /// Sets whether sums are wanted; if not, all addresses are null, and move_to() does nothing.
+    void want(bool is_wanted) { lay_out(is_wanted ? memory_.data() : nullptr); }
     /// As LayerSums::move_to().
     void move_to(const SumTarget& target, Part part);
 

@@ -321,7 +321,18 @@ class CloudsGradientProgram final : public CloudsProgram<T, GradientProgram> {
 
 public:
     CloudsGradientProgram(const Network& network, const PlanRequest& request)
-        : Shared(network, request), outside_(request.queue.n_thread(), this->outputs_.n_column()) {}
+        : Shared(network, request),
+          outside_(request.queue.n_thread(), this->outputs_.n_column()),
+          coordinates_(this->domain_, request.queue, this->n_axis_) {}
+
+    void connect() override {
+        Shared::connect();
+        differentiates_coordinates_ =
+            on_all_ranks(this->comm_, std::ranges::all_of(this->parts_, [](const Part& part) {
+                             return part.program->differentiates_coordinates();
+                         }));
+        if (differentiates_coordinates_) coordinates_.follow(*this->layout_);
+    }
 
     void set_dropout(std::optional<DropoutDraw> draw) override {
         for (Part& part : this->parts_) {
@@ -333,6 +344,12 @@ public:
             }
             part.program->set_dropout(own);
         }
+    }
+
+    bool differentiates_coordinates() const override { return differentiates_coordinates_; }
+
+    bool is_class(int64_t channel) const override {
+        return !this->parts_.empty() && this->parts_.front().program->is_class(channel);
     }
 
     bool leaves_out_weights() const override {
@@ -360,14 +377,26 @@ public:
                      sums.of_program(static_cast<int>(group)));
         });
         for (const Scratch& scratch : this->scratch_) alive = scratch.is_good && alive;
-        if (!dinputs.empty()) {
-            this->inputs_.to_solver();
-            this->inputs_.scatter(dinputs);
-        }
+        if (takes_coordinates(dinputs)) give_back(coordinates_, dinputs.first(n_axis()));
+        if (!dinputs.empty()) give_back(this->inputs_, dinputs.last(n_given()));
         return alive;
     }
 
+    int64_t bytes() const override { return Shared::bytes() + coordinates_.bytes(); }
+
 private:
+    size_t n_axis() const { return static_cast<size_t>(this->n_axis_); }
+    size_t n_given() const { return static_cast<size_t>(this->inputs_.n_column()); }
+    bool takes_coordinates(std::span<const Column> dinputs) const {
+        return dinputs.size() > n_given();
+    }
+    /// Collective if points move.
+    static void give_back(CloudRows<T>& rows, std::span<const Column> columns) {
+        if (columns.empty()) return;
+        rows.to_solver();
+        rows.scatter(columns);
+    }
+
     void backward(Range parts, std::span<const Column> doutputs, std::span<const Column> dinputs,
                   Scratch& scratch, GradientSums& sums) {
         for (int64_t i = parts.begin; i < parts.end; ++i) {
@@ -389,13 +418,17 @@ private:
         }
         std::span<Column> back;
         if (!dinputs.empty()) {
-            back = std::span(scratch.inputs).subspan(static_cast<size_t>(this->n_axis_));
-            this->inputs_.set_columns(part.rows.begin, back);
+            back = std::span(scratch.inputs).last(dinputs.size());
+            this->inputs_.set_columns(part.rows.begin, back.last(n_given()));
+            if (takes_coordinates(dinputs))
+                coordinates_.set_columns(part.rows.begin, back.first(n_axis()));
         }
         return part.program->backward(scratch.outputs, back, true, sums);
     }
 
-    OutsideCounts outside_;  // of doutputs, which have no range
+    OutsideCounts outside_;     // of doutputs, which have no range
+    CloudRows<T> coordinates_;  // their gradients
+    bool differentiates_coordinates_ = false;
 };
 
 void require_runs_by_cloud(const Network& network, const PlanRequest& request) {

@@ -28,8 +28,8 @@ public:
     ///   doutputs  in the order of the output ports, channel by channel, over the solver's points:
     ///             dL / d(output of the network); mean 0, std 1
     ///   dinputs   empty, or as the columns of gather() without the columns of a port of
-    ///             coordinates (BSA, Sequoia and HEPT also take these): dL / d(input of the
-    ///             network) is written to columns with data
+    ///             coordinates (also with these if differentiates_coordinates()): dL / d(input of
+    ///             the network) is written to columns with data
     ///   sums      this rank's gradients of weights are added (GradientSums::open, close); they are
     ///             summed over ranks in GradientSums::reduce
     /// alive: this rank's doutputs and its last evaluation are valid. If `alive` is false, or the
@@ -41,6 +41,9 @@ public:
 
     /// Returns true if dinputs may begin with the columns of the port of coordinates. Local.
     virtual bool differentiates_coordinates() const { return false; }
+
+    /// Returns true if a channel of the network's inputs, without coordinates, is a class. Local.
+    virtual bool is_class(int64_t) const { return false; }
 
     /// Returns true if backward() takes sums with GradientOrder::none. Local.
     virtual bool leaves_out_weights() const { return false; }

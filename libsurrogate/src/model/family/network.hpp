@@ -70,6 +70,10 @@ public:
     /// Returns true if the only output is a probability, not a logit.
     virtual bool returns_probability() const { return false; }
 
+    /// Returns true if inputs other than coordinates decide what a point attends to, so that
+    /// predictions jump where such a choice changes.
+    virtual bool chooses_by_values() const { return false; }
+
     /// Returns the relative accuracy of the official run in double precision, to which fp64 is
     /// checked.
     virtual double truth_accuracy() const { return 1e-10; }

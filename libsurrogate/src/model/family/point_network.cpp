@@ -25,17 +25,6 @@ const PointDomain& same_points(const PlanRequest& request, const char* family) {
     return *points;
 }
 
-void require_one_rank(const PointDomain& points, const char* family) {
-    const int size = points.context().comm().size();
-    if (size == 1) return;
-    throw Error(Status::not_supported, std::string("option 'gradients': gradients of ") + family +
-                                           " are computed on one rank, the context has " +
-                                           std::to_string(size) +
-                                           "; give each rank a context of its own, and the trainer "
-                                           "a context of all of them to train "
-                                           "across");
-}
-
 void require_no_conventions(const Card& card, const char* family) {
     if (card.conventions->empty()) return;
     throw Error(Status::bad_file, std::string("card: ") + family + " has no conventions, found " +

@@ -12,10 +12,6 @@ namespace surrogate::impl {
 /// The points of a request. Throws not_supported unless its domains are points, and one domain.
 const PointDomain& same_points(const PlanRequest& request, const char* family);
 
-/// Throws not_supported if gradients are wanted on several ranks, of a family that computes them on
-/// one.
-void require_one_rank(const PointDomain& points, const char* family);
-
 /// Throws bad_file if the card chooses between conventions.
 void require_no_conventions(const Card& card, const char* family);
 

@@ -45,6 +45,10 @@ public:
     }
 
     bool differentiates_coordinates() const override { return true; }
+    bool is_class(int64_t channel) const override {
+        return this->config_.is_pileup && channel + 1 == this->config_.in_dim;
+    }
+    bool leaves_out_weights() const override { return true; }
 
     std::vector<std::string> notes() const override {
         std::vector<std::string> list = Shared::notes();
@@ -64,7 +68,7 @@ private:
         network_.backward(this->comm_, x_, tiles(back_.ports.input(0), config.n_out()), sums,
                           {needs_features ? gradient(dfeatures_, config.n_feature()) : Tiles<T>{},
                            wants_inputs ? gradient(dcoordinates_, config.coords_dim) : Tiles<T>{}});
-        if (config.is_pileup) classes_backward(sums);
+        if (config.is_pileup && sums.is_wanted()) classes_backward(sums);
         if (wants_inputs) write_inputs();
     }
 

@@ -218,15 +218,17 @@ void LayerGradient<T>::augment_backward(const Head<T>& head, int64_t l, int64_t 
                                         const Tiles<const T>& x, const Gradients& gradients,
                                         const Tiles<T>& dx_of, Scratch& s) {
     const WeightName name = layer_name(l);
+    const bool is_wanted = !gradients.is_empty();
     std::ranges::fill(s.dqkv, 0.0);
     std::ranges::fill(s.dscale, 0.0);
     const Tile<T> du = load<T>(own(du_), tokens, s.dh), dx = load<T>(dx_of, tokens, s.dx);
     join_rows(tokens, s.drows.data());
-    kernels::hept::augment_backward<T>(queue_, head, load<T>(u(), tokens, s.h),
-                                       load<T>(x, tokens, s.x), s.drows.data(), s.augment.data(),
-                                       du, dx, {s.dqkv.data(), nullptr}, s.dscale.data());
+    kernels::hept::augment_backward<T>(
+        queue_, head, load<T>(u(), tokens, s.h), load<T>(x, tokens, s.x), s.drows.data(),
+        s.augment.data(), du, dx, {is_wanted ? s.dqkv.data() : nullptr, nullptr}, s.dscale.data());
     store<T>(du, tokens, own(du_));
     store<T>(dx, tokens, dx_of);
+    if (!is_wanted) return;
     const int64_t n = config_.h_dim * config_.h_dim;
     const double* from = s.dqkv.data();
     for (const char* projection : {"w_q.weight", "w_k.weight", "w_v.weight"}) {

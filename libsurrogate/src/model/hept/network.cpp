@@ -31,6 +31,7 @@ public:
         return kind;
     }
     bool returns_probability() const override { return config_.is_pileup; }
+    bool chooses_by_values() const override { return true; }
 
     std::unique_ptr<Program> program(const PlanRequest& request) const override {
         const PointDomain& points = same_points(request, "HEPT");

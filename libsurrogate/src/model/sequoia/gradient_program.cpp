@@ -40,6 +40,7 @@ public:
     }
 
     bool differentiates_coordinates() const override { return true; }
+    bool leaves_out_weights() const override { return true; }
 
     std::vector<std::string> notes() const override {
         std::vector<std::string> list = Shared::notes();
