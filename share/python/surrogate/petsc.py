@@ -16,7 +16,7 @@ to a plan as vec.array, as long as no other code uses the Vec.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from ctypes import byref, c_int32
+from ctypes import PYFUNCTYPE, byref, c_char_p, c_int32, c_void_p, py_object, pythonapi
 from typing import Any, NamedTuple
 
 from . import _signatures
@@ -40,6 +40,9 @@ if _sizes != (8, 8, 4):
         f"the PETSc of petsc4py has scalars, reals and integers of {_sizes} bytes, "
         "expected 8, 8 and 4; use a PETSc of real numbers in double precision with 32-bit integers"
     )
+
+_name = PYFUNCTYPE(c_char_p, py_object)(("PyCapsule_GetName", pythonapi))
+_pointer = PYFUNCTYPE(c_void_p, py_object, c_char_p)(("PyCapsule_GetPointer", pythonapi))
 
 
 class VecField(NamedTuple):
@@ -100,6 +103,23 @@ def run(plan: Plan, inputs: Mapping[str, Any], outputs: Mapping[str, Any]) -> No
     """
     given, written = _fields(inputs), _fields(outputs)
     _check(lib.surrogate_plan_run_vec(plan.handle, len(given), given, len(written), written))
+
+
+def jacobian(plan: Plan, inputs: Mapping[str, Any], outputs: Mapping[str, Any]) -> PETSc.Mat:
+    """Returns a shell Mat of the Jacobian of a plan with gradients="inputs". Collective.
+
+    Its columns are the elements of the first Vec of `inputs`, its rows those of the first Vec of
+    `outputs`. mult computes J v, multTranspose J^T w, at the present values of the Vecs; both unbind
+    the arrays of the plan. Destroy it before the plan is closed (surrogate_plan_create_mat).
+    """
+    given, written, handle = _fields(inputs), _fields(outputs), _signatures.Handle()
+    arguments = (len(given), given, len(written), written, byref(handle))
+    _check(lib.surrogate_plan_create_mat(plan.handle, *arguments))
+    capsule = PETSc.__pyx_capi__["PyPetscMat_New"]
+    found = PYFUNCTYPE(py_object, c_void_p)(_pointer(capsule, _name(capsule)))(handle)
+    found.decRef()  # PyPetscMat_New has added a reference to that of C
+    found.setAttr("surrogate_plan", plan)  # keeps the plan
+    return found
 
 
 def step(

@@ -56,6 +56,7 @@ def check_vecs():
     part = VecField(both, 1, 2, "m^2/(Pa s)")
     surrogate.petsc.run(plan, {"mobility": part}, {"pressure": VecField(both, 0, 2)})
     numpy.testing.assert_array_equal(both.array[::2], truth)
+    check_jacobian(dm, context, domain)
     short = PETSc.Vec().createMPI((5, None), comm=comm)
     error = raised(
         lambda: surrogate.petsc.run(plan, {"mobility": short}, {"pressure": pressure}), PETSc.Error
@@ -66,6 +67,29 @@ def check_vecs():
     raised(lambda: surrogate.petsc.run(plan, given, {"pressure": pressure}), PETSc.Error)
     surrogate.petsc.run(plan, {"mobility": k}, {"pressure": pressure})
     numpy.testing.assert_array_equal(pressure.array, truth)
+
+
+def check_jacobian(dm, context, domain):
+    """w . J v of the Mat is v . J^T w, and the gradient that the plan computes."""
+    options = dict(gradients="inputs", backend="ref", precision="fp64")
+    plan = surrogate.Plan(surrogate.Model(context, darcy), domain, **options)
+    k, pressure, v, w, jv, g = (dm.createGlobalVec() for _ in range(6))
+    k.set(5)
+    v.array = numpy.sin(numpy.arange(domain.n_local) + rank)
+    w.array = numpy.cos(numpy.arange(domain.n_local) - rank)
+    jacobian = surrogate.petsc.jacobian(plan, {"mobility": k}, {"pressure": pressure})
+    assert jacobian.getRefCount() == 1
+    jacobian.mult(v, jv)
+    jacobian.multTranspose(w, g)
+    left, right = w.dot(jv), v.dot(g)
+    assert abs(left - right) < 1e-6 * abs(left), (left, right)
+    plan.bind_input("mobility", k.array.copy())
+    plan.bind_output("pressure")
+    plan.bind_input_tangent("mobility", v.array.copy())
+    along = plan.bind_output_tangent("pressure")
+    plan.run_tangent()
+    numpy.testing.assert_allclose(along, jv.array, rtol=1e-10)
+    jacobian.destroy()
 
 
 def check_loop():

@@ -78,8 +78,8 @@ def expected(declaration):
     words = re.sub(r"\bconst\b", "", declaration)
     base, stars = re.match(r"\s*(\w+)\s*([\s*]*)$", words).groups()
     depth = stars.count("*")
-    if base in ("Vec", "DM"):
-        return ctypes.c_void_p
+    if base in ("Vec", "DM", "Mat"):
+        return ctypes.POINTER(ctypes.c_void_p) if depth else ctypes.c_void_p
     if base == "void":
         return ctypes.c_void_p if depth else None
     if base == "char":
