@@ -170,23 +170,6 @@ class Plan(Object):
         call = "surrogate_plan_bind_output_tangent"
         return self._outputs.bind(call, self, name, array, unit, True)
 
-    def bind_input_tangent(self, name: str, array: Any = None, unit: str | None = None) -> Any:
-        """Binds a direction v of an input, which run_tangent reads; None creates zeros.
-
-        The plan has gradients="inputs". Inputs without an array have 0. Returns the array.
-        """
-        if array is None:
-            array = numpy.zeros(self._n_rows(name))
-        call = "surrogate_plan_bind_input_tangent"
-        return self._inputs.bind(call, self, name, array, unit, False)
-
-    def bind_output_tangent(self, name: str, array: Any = None, unit: str | None = None) -> Any:
-        """Binds J v of an output, which run_tangent writes; None creates one. Returns the array."""
-        if array is None:
-            array = numpy.zeros(self._n_rows(name))
-        call = "surrogate_plan_bind_output_tangent"
-        return self._outputs.bind(call, self, name, array, unit, True)
-
     def unbind(self) -> None:
         """Removes all bound arrays except numbers per cloud."""
         lib.surrogate_plan_unbind(self.handle)
@@ -212,13 +195,6 @@ class Plan(Object):
 
     def run_tangent(self) -> None:
         """Computes J v, the derivative of outputs along the bound directions. Collective.
-
-        The plan has gradients="inputs" (surrogate_plan_run_tangent).
-        """
-        lib.surrogate_plan_run_tangent(self.handle)
-
-    def run_tangent(self) -> None:
-        """Computes J v at the bound inputs from the bound directions. Collective.
 
         The plan has gradients="inputs" (surrogate_plan_run_tangent).
         """
