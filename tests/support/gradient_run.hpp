@@ -137,6 +137,7 @@ private:
         impl::PlanRequest request{points_(), points_(), way.queue};
         request.precision = way.precision;
         request.reproducible = way.reproducible;
+        request.saves_less = way.saves_less;
         request.gradients = true;
         request.coordinates = coordinates_;
         return request;

@@ -106,6 +106,7 @@ protected:
 TEST_P(BsaRankGradients, AreTheStoredOnes) {
     for (const char* partition : partitions) {
         expect_stored(partition, {}, 1e-9);
+        expect_stored(partition, {.saves_less = true}, 1e-9);
         expect_stored(partition, {.reproducible = true, .order = impl::GradientOrder::exact}, 1e-9);
         expect_stored(partition, {.precision = "fp32", .queue = simd_queue(2)}, 1e-4);
     }
@@ -143,6 +144,7 @@ void expect_bits_of_one_rank(const std::string& model, const SequoiaCase& points
         SCOPED_TRACE(partition);
         GradientWay on_threads = way;
         on_threads.queue = simd_queue(partition == partitions[1] ? 3 : 1);
+        on_threads.saves_less = partition == partitions[2];
         const std::vector<int64_t> rows = own_rows(partition, points.n, world);
         const Gradients found = gradients(points.rows(rows), on_threads, mpi_context(world));
         EXPECT_EQ(found.run.y, table_rows(alone.run.y, rows, points.n));

@@ -94,7 +94,7 @@ Gradients gradients(const std::string& path, SequoiaCase points, const kernels::
     back.allocate();
     forward.resize();
     impl::bsa::Gradient<T> gradient(parts.config, layers, queue, parts.context->comm(), ports, back,
-                                    plan, forward, false);
+                                    plan, forward, false, false);
     impl::OutsideCounts outside(queue.n_thread(), n_output + n_feature);
     {
         const TrapGuard guard;

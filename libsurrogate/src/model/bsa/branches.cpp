@@ -88,17 +88,32 @@ bool Branches<T>::mix_chunk(const LayerWeights<T>& w, bool rotated, int64_t chun
     const SlotShape& shape = work_.shape();
     const Range pieces = pieces_of(chunk);
     for (int64_t piece = pieces.begin; piece < pieces.end; ++piece) {
-        const Tile<T> y = shape.piece_of(work_.y(), piece);
         const Tile<T> ball = kept_piece(kept_.ball, piece, scratch.ball);
         const Tile<T> compressed = kept_piece(kept_.compressed, piece, scratch.other);
         finish_compressed(chunk, piece, scratch, compressed);
         attend_ball(w, rotated, piece, ball, thread);
-        const Tile<T> gate =
-            kernels::channels(shape.piece_of(work_.gate(), piece), 0, 2 * config_.n_head);
-        const Tile<const T> branches[] = {ball, compressed};
-        kernels::bsa::combine<T>(queue_, config_.n_head, gate, branches, y);
+        mix_two(piece, ball, compressed);
     }
     return true;
+}
+
+/// Sets y of a piece to the gated ball and compressed branches.
+template <class T>
+void Branches<T>::mix_two(int64_t piece, Tile<const T> ball, Tile<const T> compressed) {
+    const SlotShape& shape = work_.shape();
+    const Tile<T> gate =
+        kernels::channels(shape.piece_of(work_.gate(), piece), 0, 2 * config_.n_head);
+    const Tile<const T> branches[] = {ball, compressed};
+    kernels::bsa::combine<T>(queue_, config_.n_head, gate, branches,
+                             shape.piece_of(work_.y(), piece));
+}
+
+template <class T>
+void Branches<T>::mix_kept(int64_t piece, int thread) {
+    const SlotShape& shape = work_.shape();
+    mix_two(piece, shape.piece_of(kept_.ball, piece), shape.piece_of(kept_.compressed, piece));
+    add_selected(piece, shape.piece_of(kept_.selected, piece),
+                 scratch_[static_cast<size_t>(thread)]);
 }
 
 /// Computes the compressed attention of the chunk and the choice of its groups in one pass over the
@@ -204,7 +219,6 @@ void Branches<T>::select_piece(int64_t piece, int thread) {
     Scratch& scratch = scratch_[static_cast<size_t>(thread)];
     const SlotShape& shape = work_.shape();
     const int64_t g = config_.group_size, n_head = config_.n_head, k = work_.n_choice();
-    const Tile<T> y = shape.piece_of(work_.y(), piece);
     const int64_t n_group = std::max<int64_t>(1, shape.piece() / g);
     const int64_t first = piece * shape.piece() / g;
     KeyBlock<const T>* to = scratch.keys.data();
@@ -219,7 +233,15 @@ void Branches<T>::select_piece(int64_t piece, int thread) {
     kernels::bsa::attend_blocks<T>(queue_, config_.heads(), shape.piece_of(work_.q(), piece),
                                    {{scratch.keys.data(), n_key}, config_.block_size, g, k},
                                    scratch.attend.data(), selected, log_sum);
-    // y is already gated, so its gate is set to 1.
+    add_selected(piece, selected, scratch);
+}
+
+/// Adds the gated selected branch to y. y is already gated, so its gate is set to 1.
+template <class T>
+void Branches<T>::add_selected(int64_t piece, Tile<const T> selected, Scratch& scratch) {
+    const SlotShape& shape = work_.shape();
+    const int64_t n_head = config_.n_head;
+    const Tile<T> y = shape.piece_of(work_.y(), piece);
     const Tile<T> gate = piece_tile(scratch.gate, 2 * n_head, y.shape[1]);
     const Tile<T> all_gates = shape.piece_of(work_.gate(), piece);
     for (int64_t head = 0; head < n_head; ++head) {

@@ -54,6 +54,9 @@ public:
     bool mix_chunk(const LayerWeights<T>& w, bool rotated, int64_t chunk, int thread);
     /// Adds the gated selected branch to y of a piece.
     void select_piece(int64_t piece, int thread);
+    /// Sets y of a piece to what mix_chunk() and select_piece() set it to, from the fields that
+    /// they have written (keep()).
+    void mix_kept(int64_t piece, int thread);
     /// Sets y of a piece to the ball branch alone.
     void mix_ball(const LayerWeights<T>& w, bool rotated, int64_t piece, int thread) {
         attend_ball(w, rotated, piece, work_.shape().piece_of(work_.y(), piece), thread);
@@ -98,6 +101,8 @@ private:
     }
     void set_chunks();
     Scratch make_scratch() const;
+    void mix_two(int64_t piece, kernels::Tile<const T> ball, kernels::Tile<const T> compressed);
+    void add_selected(int64_t piece, kernels::Tile<const T> selected, Scratch& scratch);
     bool sweep_keys(const LayerWeights<T>& w, int64_t chunk, Scratch& scratch, int thread);
     void keep_choice(int64_t chunk, Scratch& scratch);
     void finish_compressed(int64_t chunk, int64_t piece, Scratch& scratch, kernels::Tile<T> y);

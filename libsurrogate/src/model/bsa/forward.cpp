@@ -123,6 +123,14 @@ bool Forward<T>::attend_sparsely(int64_t layer, const LayerWeights<T>& w, bool r
 }
 
 template <class T>
+void Forward<T>::attend_as_kept() {
+    coarse_.gather(comm_, work_);
+    fetch_.exchange(true);
+    queue_.parallel_for(work_.shape().n_piece(),
+                        [&](int64_t piece, int thread) { branches_.mix_kept(piece, thread); });
+}
+
+template <class T>
 void Forward<T>::keep(const BranchOutputs<T>& outputs) {
     branches_.keep(outputs);
     ring_.keep(outputs.log_ball);

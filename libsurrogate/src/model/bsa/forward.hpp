@@ -55,6 +55,10 @@ public:
     // Parts of run_layer(), in the order of the layer:
     void start(const LayerWeights<T>& w, bool rotated);
     bool attend(int64_t layer, const LayerWeights<T>& w, bool rotated);
+    /// Sets what attend() has set, from the fields that it wrote (keep()) and from work().chosen():
+    /// the result of attention, coarse keys and values, and the chosen blocks of other ranks.
+    /// Collective.
+    void attend_as_kept();
 
 protected:
     /// Called after the groups first .. end - 1 of this rank have chosen their blocks in a layer,

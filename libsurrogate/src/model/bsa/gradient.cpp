@@ -16,7 +16,8 @@ using kernels::Tiles;
 template <class T>
 Gradient<T>::Gradient(const Config& config, const Layers<T>& layers, const kernels::Queue& queue,
                       Communicator& comm, PointPorts<T>& ports, PointPorts<T>& back,
-                      const TreePlan<T>& plan, Forward<T>& forward, bool is_reproducible)
+                      const TreePlan<T>& plan, Forward<T>& forward, bool is_reproducible,
+                      bool saves_less)
     : config_(config),
       layers_(layers),
       queue_(queue),
@@ -25,7 +26,7 @@ Gradient<T>::Gradient(const Config& config, const Layers<T>& layers, const kerne
       plan_(plan),
       forward_(forward),
       is_reproducible_(is_reproducible),
-      layer_(config, layers, queue_, comm, forward, is_reproducible) {
+      layer_(config, layers, queue_, comm, forward, is_reproducible, saves_less) {
     const int64_t size = plan.shape().size(config.n_channel), c = config.n_channel;
     for (int64_t layer = 0; layer <= config.depth; ++layer) saved_.emplace_back(size);
     for (Buffer<T>* buffer : {&x_, &dx_, &dres_}) *buffer = Buffer<T>(size);
@@ -96,7 +97,10 @@ bool Gradient<T>::forward() {
         for_elements([&](int64_t begin, int64_t end) {
             std::copy(x + begin, x + end, saved.data() + begin);
         });
-        if (layer < config_.depth && !forward_.run_layer(layer)) return false;
+        if (layer == config_.depth) break;
+        layer_.begin_forward(layer);
+        if (!forward_.run_layer(layer)) return false;
+        layer_.end_forward(layer);
     }
     forward_.head();
     return true;

@@ -30,7 +30,7 @@ public:
     ///          of features (c_in) if the caller gives them
     Gradient(const Config& config, const Layers<T>& layers, const kernels::Queue& queue,
              Communicator& comm, PointPorts<T>& ports, PointPorts<T>& back, const TreePlan<T>& plan,
-             Forward<T>& forward, bool is_reproducible);
+             Forward<T>& forward, bool is_reproducible, bool saves_less);
 
     /// Evaluates the network from the input tiles of `ports` to its output tiles. Does not
     /// allocate. Returns false, on all ranks, if scores of some rank are not finite; blocks cannot

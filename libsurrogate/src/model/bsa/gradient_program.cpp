@@ -22,6 +22,7 @@ public:
         : Shared(config, layers, domain, request),
           layers_(layers),
           queue_(request.queue),
+          saves_less_(request.saves_less),
           back_(domain, request.queue, config.n_output, config.n_axis + this->n_given()) {}
 
     bool evaluate(bool alive) override { return back_.evaluated(Shared::evaluate(alive)); }
@@ -46,11 +47,14 @@ public:
     }
     std::vector<std::string> notes() const override {
         std::vector<std::string> list = Shared::notes();
-        list.push_back(
-            "gradients: x before each layer is stored, all other values are recomputed; the "
-            "backward pass of a layer sends, in addition to its exchanges, " +
-            std::to_string(gradient_->layer().bytes_sent()) + " bytes in " +
-            std::to_string(gradient_->layer().collectives()) + " collectives");
+        list.push_back(std::string("gradients: x before each layer ") +
+                       (gradient_->layer().stores_attention()
+                            ? "and the results of attention are stored"
+                            : "is stored") +
+                       ", all other values are recomputed; the backward pass of a layer sends, in "
+                       "addition to its exchanges, " +
+                       std::to_string(gradient_->layer().bytes_sent()) + " bytes in " +
+                       std::to_string(gradient_->layer().collectives()) + " collectives");
         return list;
     }
 
@@ -76,11 +80,12 @@ private:
         Shared::allocate();
         back_.allocate();
         gradient_.emplace(this->config_, layers_, queue_, this->comm_, this->ports_, back_.ports,
-                          this->plan_, this->forward_, this->reproducible_);
+                          this->plan_, this->forward_, this->reproducible_, saves_less_);
     }
 
     const Layers<T>& layers_;
     kernels::Queue queue_;
+    bool saves_less_;
     BackwardPorts<T> back_;
     std::optional<Gradient<T>> gradient_;
 };

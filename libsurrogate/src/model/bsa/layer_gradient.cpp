@@ -14,7 +14,7 @@ using kernels::bsa::KeyBlock;
 template <class T>
 LayerGradient<T>::LayerGradient(const Config& config, const Layers<T>& layers,
                                 const kernels::Queue& queue, Communicator& comm,
-                                Forward<T>& forward, bool is_reproducible)
+                                Forward<T>& forward, bool is_reproducible, bool saves_less)
     : config_(config),
       layers_(layers),
       queue_(queue),
@@ -25,8 +25,40 @@ LayerGradient<T>::LayerGradient(const Config& config, const Layers<T>& layers,
     for (int64_t layer = 0; layer < config.depth; ++layer)
         names_.emplace_back(layer_name(config, layer));
     allocate();
+    const bool stores = config.is_sparse() && !saves_less;
+    for (int64_t layer = 0; layer < (stores ? config.depth : 1); ++layer) {
+        allocate_outputs();
+        if (!stores) break;
+        stored_.push_back(out_);
+        chosen_.emplace_back(std::ssize(forward.work().chosen()));
+    }
     plan_visits();
     forward_.keep(out_);
+}
+
+template <class T>
+void LayerGradient<T>::begin_forward(int64_t layer) {
+    if (stores_attention()) forward_.keep(stored_[static_cast<size_t>(layer)]);
+}
+
+template <class T>
+void LayerGradient<T>::end_forward(int64_t layer) {
+    if (stores_attention())
+        std::ranges::copy(forward_.work().chosen(), chosen_[static_cast<size_t>(layer)].data());
+}
+
+/// Gives out_ memory of its own.
+template <class T>
+void LayerGradient<T>::allocate_outputs() {
+    const int64_t c = config_.n_channel, h = config_.n_head;
+    out_.log_ball = field(h);
+    if (!config_.is_sparse()) return;
+    for (Tiles<T>* f : {&out_.ball, &out_.compressed, &out_.selected}) *f = field(c);
+    for (Tiles<T>* f : {&out_.log_compressed, &out_.log_selected}) *f = field(h);
+    if (!config_.compresses_groups) return;
+    out_.group_queries = group_field(c);
+    out_.group_averages = group_field(c);
+    out_.log_groups = group_field(h);
 }
 
 template <class T>
@@ -47,27 +79,21 @@ template <class T>
 void LayerGradient<T>::allocate() {
     const int64_t c = config_.n_channel, h = config_.n_head, e = config_.n_coarse_hidden;
     for (Tiles<T>* f : {&dq_, &dk_, &dv_}) *f = field(c);
-    for (Tiles<T>* f : {&out_.log_ball, &delta_ball_}) *f = field(h);
+    delta_ball_ = field(h);
     Workspace<T>& work = forward_.work();
     q_ = config_.has_balls() ? work.q() : field(c);
     k_ = config_.has_balls() ? work.k() : field(c);
     v_ = config_.has_balls() ? work.v() : field(c);
     if (config_.is_sparse()) {
-        for (Tiles<T>* f : {&out_.ball, &out_.compressed, &out_.selected}) *f = field(c);
-        for (Tiles<T>* f :
-             {&out_.log_compressed, &out_.log_selected, &delta_compressed_, &delta_selected_}) {
-            *f = field(h);
-        }
+        for (Tiles<T>* f : {&delta_compressed_, &delta_selected_}) *f = field(h);
         dgate_ = field(3 * h);
         const int64_t n_block = shape_.n_local() / config_.block_size;
         memory_.emplace_back((n_block + tile_points - 1) / tile_points * 2 * c * tile_points);
         dcoarse_ = {memory_.back().data(), 2 * c, n_block};
     }
     if (config_.is_sparse() && config_.compresses_groups) {
-        groups_ = {group_field(c), group_field(c), group_field(h), group_field(h), group_field(c)};
-        out_.group_queries = groups_.q;
-        out_.group_averages = groups_.dy;
-        out_.log_groups = groups_.log_sum;
+        groups_.delta = group_field(h);
+        groups_.dq = group_field(c);
     }
     const int64_t n = shape_.row(), k = forward_.n_choice();
     const int64_t folded = config_.block_size * config_.head_dim() * tile_points;
@@ -151,6 +177,13 @@ bool LayerGradient<T>::run(int64_t layer, Tiles<const T> x, Tiles<T> dx, Gradien
     const LayerWeights<T>& w = layers_.layers[static_cast<size_t>(layer)];
     const bool rotated = config_.is_layer_rotated(layer);
     std::copy_n(x.data, shape_.size(config_.n_channel), forward_.work().x().data);
+    if (stores_attention()) {
+        out_ = stored_[static_cast<size_t>(layer)];
+        forward_.keep(out_);
+    }
+    groups_.q = out_.group_queries;
+    groups_.dy = out_.group_averages;
+    groups_.log_sum = out_.log_groups;
     forward_.start(w, rotated);
     if (!config_.has_balls()) {
         const int64_t size = shape_.size(config_.n_channel);
@@ -158,7 +191,13 @@ bool LayerGradient<T>::run(int64_t layer, Tiles<const T> x, Tiles<T> dx, Gradien
         std::copy_n(forward_.work().k().data, size, k_.data);
         std::copy_n(forward_.work().v().data, size, v_.data);
     }
-    if (!forward_.attend(layer, w, rotated)) return false;
+    if (stores_attention()) {
+        const Buffer<int32_t>& chosen = chosen_[static_cast<size_t>(layer)];
+        std::copy(chosen.begin(), chosen.end(), forward_.work().chosen().begin());
+        forward_.attend_as_kept();
+    } else if (!forward_.attend(layer, w, rotated)) {
+        return false;
+    }
     for (LayerSums& of_thread : sums_) {
         of_thread.want(sums.is_wanted());
         of_thread.clear();
@@ -237,6 +276,7 @@ template <class T>
 int64_t LayerGradient<T>::bytes() const {
     int64_t n_byte = visits_.bytes();
     for (const Buffer<T>& buffer : memory_) n_byte += buffer.bytes();
+    for (const Buffer<int32_t>& chosen : chosen_) n_byte += chosen.bytes();
     for (const LayerSums& sums : sums_) n_byte += sums.bytes();
     for (const Scratch& s : scratch_) {
         for (const Buffer<T>* buffer :

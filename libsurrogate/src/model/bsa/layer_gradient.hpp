@@ -12,8 +12,9 @@
 
 namespace surrogate::impl::bsa {
 
-/// Backward pass of one layer at a time. The layer is recomputed from its input x; probabilities
-/// are recomputed from the logarithms of their sums.
+/// Backward pass of one layer at a time. The layer is recomputed from its input x, in sparse
+/// attention without the branches if their results are stored; probabilities are recomputed from
+/// the logarithms of their sums.
 ///
 /// Gradients of queries are sums over keys, which this rank has: coarse keys of all ranks and the
 /// chosen blocks. Gradients of keys and values are sums over queries of all ranks, which visit all
@@ -26,9 +27,16 @@ public:
     /// Keeps references to all arguments, which must outlive this object. The slots of `forward`
     /// must not change afterwards. Allocates. Local.
     LayerGradient(const Config& config, const Layers<T>& layers, const kernels::Queue& queue,
-                  Communicator& comm, Forward<T>& forward, bool is_reproducible);
+                  Communicator& comm, Forward<T>& forward, bool is_reproducible,
+                  bool saves_less = true);
     LayerGradient(const LayerGradient&) = delete;
     LayerGradient& operator=(const LayerGradient&) = delete;
+
+    /// Before and after the forward pass of a layer. The results of sparse attention are stored,
+    /// unless saves_less.
+    void begin_forward(int64_t layer);
+    void end_forward(int64_t layer);
+    bool stores_attention() const { return !stored_.empty(); }
 
     /// Differentiates a layer. x: input of the layer, in the layer's order. dx, in the same order,
     /// contains the gradient of the layer's result and receives the gradient of x. Gradients of
@@ -84,6 +92,7 @@ private:
     };
 
     void allocate();
+    void allocate_outputs();
     void plan_visits();
     /// Calls body(item, thread) for n items on all threads; `in_ball` consecutive ones are of one
     /// ball. Then the sums of `part` are complete.
@@ -145,6 +154,8 @@ private:
     Visitor selecting_;                       // queries of the selected branch
     std::vector<kernels::Buffer<T>> memory_;  // memory of the fields below
     BranchOutputs<T> out_;                    // later the gradients of the branches
+    std::vector<BranchOutputs<T>> stored_;    // (depth) or none: out_ of each layer
+    std::vector<kernels::Buffer<int32_t>> chosen_;  // (depth) or none: Workspace::chosen()
     kernels::Tiles<T> delta_ball_, delta_compressed_, delta_selected_;  // (H)
     kernels::Tiles<T> q_, k_, v_;  // the workspace's; copies if full attention overwrites them
     kernels::Tiles<T> dq_, dk_, dv_, dgate_;

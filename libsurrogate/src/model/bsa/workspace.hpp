@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <span>
 
 #include "kernels/base/buffer.hpp"
 #include "kernels/base/tiles.hpp"
@@ -65,6 +66,8 @@ public:
     int32_t* chosen(int64_t group, int64_t head) {
         return chosen_.data() + (group * config_->n_head + head) * n_choice_;
     }
+
+    std::span<int32_t> chosen() { return {chosen_.data(), static_cast<size_t>(chosen_.size())}; }
 
     /// TreePlan::move_size() elements, free between layers
     T* free_memory() { return qkvy_.data(); }
