@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Read by quickstart.sh and test.sh:  . share/packages.sh; install_packages build test guide
+# Read by quickstart.sh and test.sh:  . share/packages.sh; install_packages build test python guide
 # Packages of Debian 12, in one list for each purpose.
 
 # The library, the program and the examples.
@@ -8,6 +8,9 @@ packages_build="cmake ninja-build g++ pkg-config libopenmpi-dev openmpi-bin pets
     nlohmann-json3-dev libcli11-dev libtomlplusplus-dev libxxhash-dev libfftw3-dev libnanoflann-dev"
 # In addition, the tests.
 packages_test="libgtest-dev libpetsc3.18-dev-examples dpkg-dev"
+# In addition, the tests and examples of the Python package; they are skipped by name if these are missing.
+packages_python="python3-numpy python3-mpi4py python3-petsc4py python3-h5py python3-meshio python3-matplotlib python3-scipy
+    python3-pip python3-setuptools"
 # In addition, the HTML guide (target guide) and its tests.
 packages_guide="doxygen python3-sphinx python3-myst-parser python3-breathe python3-sphinx-rtd-theme"
 # In addition, for two builds of one tree.

@@ -12,7 +12,7 @@ start_clock
 
 build=build
 n_core=$(nproc)
-install_packages build test guide
+install_packages build test python guide
 
 # A folder that quickstart.sh has configured keeps its flags: other flags would compile everything again. Otherwise device
 # code is compiled for one architecture, which halves its time; its PTX runs on newer devices too.

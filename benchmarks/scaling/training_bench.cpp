@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Training steps of Ball Sparse Attention, Sequoia and HEPT, 2 threads, through the public
 // interface: forward pass, mean squared error, backward pass, AdamW. Layers between embedding and
-// head. Build with -DSURROGATE_BENCHMARKS=ON, run build/bin/training_bench. Gradients are compared
-// with those of the official codes by the tests.
+// head. Build with -DSURROGATE_BENCHMARKS=ON, run build/bin/training_bench. Tests compare the
+// gradients with the official codes.
 #include <benchmark/benchmark.h>
 
 #include "benchmarks/scaling/training_case.hpp"

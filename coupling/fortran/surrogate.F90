@@ -68,6 +68,8 @@ module surrogate
         surrogate_plan_bind_input, surrogate_plan_bind_output, surrogate_plan_bind_input_block, &
         surrogate_plan_bind_output_gradient, surrogate_plan_bind_input_gradient, &
         surrogate_plan_bind_output_gradient_block, surrogate_plan_bind_input_gradient_block, surrogate_plan_run_backward, &
+        surrogate_plan_bind_output_tangent, surrogate_plan_bind_input_tangent, &
+        surrogate_plan_bind_output_tangent_block, surrogate_plan_bind_input_tangent_block, surrogate_plan_run_tangent, &
         surrogate_plan_bind_output_block, surrogate_plan_unbind, surrogate_plan_run, surrogate_plan_run_with_error, &
         surrogate_plan_run_network, surrogate_plan_set_stream, surrogate_plan_wait, surrogate_plan_option, &
         surrogate_plan_counter, surrogate_plan_range, surrogate_plan_describe, surrogate_plan_destroy, &

@@ -144,6 +144,39 @@ module surrogate_fortran_plan
             type(c_ptr), value :: plan
             integer(c_int) :: found
         end function
+        function c_plan_bind_output_tangent(plan, name, unit, array) &
+            bind(c, name="surrogate_plan_bind_output_tangent") result(found)
+            import :: c_char, c_int, c_ptr
+            type(c_ptr), value :: plan, unit, array
+            character(kind=c_char), intent(in) :: name(*)
+            integer(c_int) :: found
+        end function
+        function c_plan_bind_output_tangent_block(plan, name, unit, block) &
+            bind(c, name="surrogate_plan_bind_output_tangent_block") result(found)
+            import :: c_char, c_int, c_ptr
+            type(c_ptr), value :: plan, unit, block
+            character(kind=c_char), intent(in) :: name(*)
+            integer(c_int) :: found
+        end function
+        function c_plan_bind_input_tangent(plan, name, unit, array) &
+            bind(c, name="surrogate_plan_bind_input_tangent") result(found)
+            import :: c_char, c_int, c_ptr
+            type(c_ptr), value :: plan, unit, array
+            character(kind=c_char), intent(in) :: name(*)
+            integer(c_int) :: found
+        end function
+        function c_plan_bind_input_tangent_block(plan, name, unit, block) &
+            bind(c, name="surrogate_plan_bind_input_tangent_block") result(found)
+            import :: c_char, c_int, c_ptr
+            type(c_ptr), value :: plan, unit, block
+            character(kind=c_char), intent(in) :: name(*)
+            integer(c_int) :: found
+        end function
+        function c_plan_run_tangent(plan) bind(c, name="surrogate_plan_run_tangent") result(found)
+            import :: c_int, c_ptr
+            type(c_ptr), value :: plan
+            integer(c_int) :: found
+        end function
         function c_plan_agree(plan, status, text) bind(c, name="surrogate_plan_agree") result(found)
             import :: c_int, c_ptr
             type(c_ptr), value :: plan, text
@@ -233,6 +266,8 @@ module surrogate_fortran_plan
         surrogate_plan_domain, surrogate_plan_bind_input, surrogate_plan_bind_output, surrogate_plan_bind_input_block, &
         surrogate_plan_bind_output_gradient, surrogate_plan_bind_input_gradient, &
         surrogate_plan_bind_output_gradient_block, surrogate_plan_bind_input_gradient_block, surrogate_plan_run_backward, &
+        surrogate_plan_bind_output_tangent, surrogate_plan_bind_input_tangent, &
+        surrogate_plan_bind_output_tangent_block, surrogate_plan_bind_input_tangent_block, surrogate_plan_run_tangent, &
         surrogate_plan_bind_output_block, surrogate_plan_unbind, surrogate_plan_run, surrogate_plan_run_with_error, &
         surrogate_plan_run_network, surrogate_plan_set_stream, surrogate_plan_wait, surrogate_plan_option, &
         surrogate_plan_counter, surrogate_plan_range, surrogate_plan_describe, surrogate_plan_destroy, &
@@ -465,6 +500,56 @@ contains
         call finish(found, "surrogate_plan_bind_input_gradient_block", status)
     end subroutine
 
+    ! Tangents, of a plan with option gradients=inputs: directions of inputs, which
+    ! surrogate_plan_run_tangent reads, and derivatives of outputs, which it writes.
+    subroutine surrogate_plan_bind_output_tangent(plan, name, array, unit, component_dim, status)
+        type(surrogate_plan), intent(in) :: plan
+        character(len=*), intent(in) :: name
+        BOUND_ARRAY :: array
+        character(len=*), intent(in), optional :: unit
+        integer(c_int), intent(in), optional :: component_dim
+        integer(c_int), intent(out), optional :: status
+        integer(c_int) :: found
+        found = bind_field(c_plan_bind_output_tangent_block, plan%handle, name, unit, surrogate_array_of(array), &
+            component_dim, c_plan_bind_output_tangent)
+        call finish(found, "surrogate_plan_bind_output_tangent", status)
+    end subroutine
+
+    subroutine surrogate_plan_bind_input_tangent(plan, name, array, unit, component_dim, status)
+        type(surrogate_plan), intent(in) :: plan
+        character(len=*), intent(in) :: name
+        BOUND_ARRAY :: array
+        character(len=*), intent(in), optional :: unit
+        integer(c_int), intent(in), optional :: component_dim
+        integer(c_int), intent(out), optional :: status
+        integer(c_int) :: found
+        found = bind_field(c_plan_bind_input_tangent_block, plan%handle, name, unit, surrogate_array_of(array), &
+            component_dim, c_plan_bind_input_tangent)
+        call finish(found, "surrogate_plan_bind_input_tangent", status)
+    end subroutine
+
+    subroutine surrogate_plan_bind_output_tangent_block(plan, name, array, unit, status)
+        type(surrogate_plan), intent(in) :: plan
+        character(len=*), intent(in) :: name
+        BOUND_ARRAY :: array
+        character(len=*), intent(in), optional :: unit
+        integer(c_int), intent(out), optional :: status
+        integer(c_int) :: found
+        found = bind_field(c_plan_bind_output_tangent_block, plan%handle, name, unit, surrogate_array_of(array))
+        call finish(found, "surrogate_plan_bind_output_tangent_block", status)
+    end subroutine
+
+    subroutine surrogate_plan_bind_input_tangent_block(plan, name, array, unit, status)
+        type(surrogate_plan), intent(in) :: plan
+        character(len=*), intent(in) :: name
+        BOUND_ARRAY :: array
+        character(len=*), intent(in), optional :: unit
+        integer(c_int), intent(out), optional :: status
+        integer(c_int) :: found
+        found = bind_field(c_plan_bind_input_tangent_block, plan%handle, name, unit, surrogate_array_of(array))
+        call finish(found, "surrogate_plan_bind_input_tangent_block", status)
+    end subroutine
+
     subroutine surrogate_plan_unbind(plan, status)
         type(surrogate_plan), intent(in) :: plan
         integer(c_int), intent(out), optional :: status
@@ -483,6 +568,12 @@ contains
         type(surrogate_plan), intent(in) :: plan
         integer(c_int), intent(out), optional :: status
         call finish(c_plan_run_backward(plan%handle), "surrogate_plan_run_backward", status)
+    end subroutine
+
+    subroutine surrogate_plan_run_tangent(plan, status)
+        type(surrogate_plan), intent(in) :: plan
+        integer(c_int), intent(out), optional :: status
+        call finish(c_plan_run_tangent(plan%handle), "surrogate_plan_run_tangent", status)
     end subroutine
 
     ! Called instead of surrogate_plan_run on a rank that cannot run. status is mine.

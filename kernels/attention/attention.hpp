@@ -32,6 +32,9 @@ template <class T>
 struct DistanceBias {
     const T* factor = nullptr;  ///< (H)
     Tile<const T> distance;     ///< (n_key, n_query): one row per key, lanes along queries
+    /// Backward pass: += sum_h factor(h) ds, in the layout of `distance`, so that the gradient of
+    /// the distances is ln(2) slope; whole vectors of lanes are written. Data null: not computed.
+    Tile<T> slope = {};
 };
 
 /// Running softmax of a tile of at most tile_points queries. Uses one block of memory of `size`

@@ -149,6 +149,19 @@ double factor_gradient(const float* ds, const Bias& bias, int64_t n, int64_t n_q
     return total;
 }
 
+/// Adds factor * ds (n, lanes) to the rows from `first` of the slopes of distances.
+template <int n_vector>
+void add_slopes(const float* ds, float factor, int64_t n, Tile<float> slope, int64_t first,
+                int64_t lane) {
+    if (!slope.data) return;
+    for (int64_t r = 0; r < n; ++r) {
+        for (int j = 0; j < n_vector; ++j) {
+            float* const to = &slope(first + r, lane + j * width);
+            store(mul_add(load(ds + (r * n_vector + j) * width), broadcast(factor), load(to)), to);
+        }
+    }
+}
+
 void attend_backward_queries(const Heads& heads, const AttendGradient<float>& of,
                              Tile<const float> k, Tile<const float> v,
                              const DistanceBias<float>& bias, float* scratch, Tile<float> dq,
@@ -175,6 +188,7 @@ void attend_backward_queries(const Heads& heads, const AttendGradient<float>& of
                 find_slopes<n_vector, true>(factors, count, queries, at, p, ds);
                 gather<n_vector, false>(ds, factors.b, count,
                                         {&dq(h * d, i), dq.stride[0], nullptr, ln_2});
+                add_slopes<n_vector>(ds, added.factor, count, bias.slope, first, i);
                 if (dfactor && bias.factor)
                     factor_sum += factor_gradient<n_vector>(ds, at, count, n_query - i);
             });
@@ -206,6 +220,7 @@ void attend_backward_keys(const Heads& heads, const AttendGradient<float>& of, T
                 find_slopes<n_vector, false>(factors, count, queries, added.from(first, j), p, ds);
                 gather<n_vector, false>(ds, factors.b, count,
                                         {&dk(h * d, j), dk.stride[0], nullptr, ln_2});
+                add_slopes<n_vector>(ds, added.factor, count, bias.slope, first, j);
                 gather<n_vector, false>(p, factors.db, count,
                                         {&dv(h * e, j), dv.stride[0], nullptr, 1.0f});
             });

@@ -100,7 +100,8 @@ void attend_backward_queries(const Heads& heads, const AttendGradient<T>& of, Ti
             for (int64_t j = 0; j < k.shape[1]; ++j) {
                 const T distance = bias.factor ? bias.distance(j, i) : T(0);
                 const T added = bias.factor ? bias.factor[h] * distance : T(0);
-                const T ds = ln_2<T> * Pair<T>(heads, h, of, i, k, v, j, added).ds;
+                const T slope = Pair<T>(heads, h, of, i, k, v, j, added).ds, ds = ln_2<T> * slope;
+                if (bias.slope.data) bias.slope(j, i) += bias.factor[h] * slope;
                 for (int64_t c = h * d; c < (h + 1) * d; ++c) dq(c, i) += ds * k(c, j);
                 if (dfactor) dfactor[h] += static_cast<double>(ds * distance);
             }
@@ -118,6 +119,7 @@ void attend_backward_keys(const Heads& heads, const AttendGradient<T>& of, Tile<
             for (int64_t i = 0; i < of.q.shape[1]; ++i) {
                 const T added = bias.factor ? bias.factor[h] * bias.distance(i, j) : T(0);
                 const Pair<T> pair(heads, h, of, i, k, v, j, added);
+                if (bias.slope.data) bias.slope(i, j) += bias.factor[h] * pair.ds;
                 for (int64_t c = h * d; c < (h + 1) * d; ++c)
                     dk(c, j) += ln_2<T> * pair.ds * of.q(c, i);
                 for (int64_t c = h * e; c < (h + 1) * e; ++c) dv(c, j) += pair.p * of.dy(c, i);

@@ -63,7 +63,19 @@ endforeach()
 # ---- models, documents, examples ----
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/share/models DESTINATION ${CMAKE_INSTALL_DATADIR}/surrogate COMPONENT tools)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/share/python DESTINATION ${CMAKE_INSTALL_DATADIR}/surrogate COMPONENT tools
-    PATTERN __pycache__ EXCLUDE)
+    PATTERN __pycache__ EXCLUDE PATTERN build EXCLUDE PATTERN *.egg-info EXCLUDE)
+# The Python package finds the libraries by this file: relative to itself, also after a move; a copy that pip has made
+# elsewhere by the absolute path.
+set(surrogate_python_folder ${CMAKE_INSTALL_FULL_DATADIR}/surrogate/python/surrogate)
+cmake_path(RELATIVE_PATH CMAKE_INSTALL_FULL_LIBDIR BASE_DIRECTORY ${surrogate_python_folder} OUTPUT_VARIABLE relative)
+install(CODE "
+    set(absolute [[${CMAKE_INSTALL_LIBDIR}]])
+    cmake_path(ABSOLUTE_PATH absolute BASE_DIRECTORY \"\${CMAKE_INSTALL_PREFIX}\")
+    file(WRITE [[${surrogate_package}/_installed.py]] \"# Folder of the libraries of this installation.
+relative = \\\"${relative}\\\"
+absolute = \\\"\${absolute}\\\"
+\")" COMPONENT tools)
+install(FILES ${surrogate_package}/_installed.py DESTINATION ${CMAKE_INSTALL_DATADIR}/surrogate/python/surrogate COMPONENT tools)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/share/paraview DESTINATION ${CMAKE_INSTALL_DATADIR}/surrogate COMPONENT tools
     PATTERN __pycache__ EXCLUDE)
 install(FILES ${PROJECT_SOURCE_DIR}/share/upgrade-0.2.sed DESTINATION ${CMAKE_INSTALL_DATADIR}/surrogate COMPONENT tools)

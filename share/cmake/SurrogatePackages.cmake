@@ -2,7 +2,7 @@
 # Debian packages by `cpack` in the build folder, or from nothing by `cmake --workflow --preset deb`: a component each.
 #   libsurrogate<number of the soname>   the libraries; versions can be installed side by side
 #   libsurrogate-cuda<number>            the plug-in for devices, where it is built
-#   surrogate-tools                      the program, trained models, the exporter, the documentation
+#   surrogate-tools                      the program, trained models, the Python package, the documentation
 #   libsurrogate-dev                     headers, modules, files of CMake and pkg-config, examples
 # What they need of others dpkg-shlibdeps finds in the binaries.
 if(NOT PROJECT_IS_TOP_LEVEL)
@@ -54,10 +54,11 @@ The plug-in that libsurrogate opens when a plan asks for a device of NVIDIA.")
 set(CPACK_DEBIAN_TOOLS_PACKAGE_NAME surrogate-tools)
 set(CPACK_DEBIAN_TOOLS_PACKAGE_SECTION science)
 set(CPACK_COMPONENT_TOOLS_DEPENDS library)
-set(CPACK_DEBIAN_TOOLS_PACKAGE_SUGGESTS "python3, paraview")
+set(CPACK_DEBIAN_TOOLS_PACKAGE_SUGGESTS "python3-numpy, python3-mpi4py, python3-h5py, python3-meshio, paraview")
 set(CPACK_COMPONENT_TOOLS_DESCRIPTION "${PROJECT_DESCRIPTION} - program
 The program surrogate, which looks at models, checks, evaluates and trains
-them; trained models, the exporter from PyTorch, the documentation.")
+them; trained models, the Python package with the exporter from
+PyTorch, the documentation.")
 
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_NAME libsurrogate-dev)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)

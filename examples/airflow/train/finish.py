@@ -15,7 +15,7 @@ import samples
 
 here = os.path.dirname(os.path.abspath(__file__))
 sys.path += [os.path.join(here, "../../..", folder) for folder in ("share/python", "python")]  # in the sources, installed
-from surrogate_export import model_file, pooled  # noqa: E402
+from surrogate.export import model_file, pooled  # noqa: E402
 
 
 def arguments():

@@ -15,7 +15,7 @@ namespace surrogate::impl {
 ///   route   from the points of `edges` to the ordering
 ///   begins  (size + 1) first position of each rank in the ordering
 /// Method: edges are sent to the rank of their source, which adds its position, then to the rank of
-/// their target's position. Temporary memory: 64 bytes per edge.
+/// their target's position. Temporary memory: 72 bytes per edge.
 Edges ordered_edges(Communicator& comm, const Edges& edges, const RowRoute& route,
                     std::span<const int64_t> begins);
 

@@ -178,7 +178,7 @@ surrogate_array Plan::sized(Tangents::Values& values, PortPlace place, int64_t n
     return array;
 }
 
-/// Gives the plan in double arrays of its own. Local.
+/// Gives the other plan arrays of its own. Local.
 void Plan::connect_tangents() {
     Tangents& t = *tangents_;
     t.plan->unbind();
@@ -226,7 +226,7 @@ double Plan::largest_direction() const {
     return largest;
 }
 
-/// Sets the inputs of the plan in double to those of this plan plus `step` times v.
+/// Sets the inputs of the other plan to the inputs of this plan plus `step` times v.
 void Plan::move_inputs(double step) {
     for (size_t i = 0; i < inputs_.size(); ++i) {
         const Slot& slot = input_slots_[i];

@@ -220,6 +220,7 @@ contains
     ! Blocks with ghosts and contiguous arrays have the same derivatives.
     subroutine gradients()
         real(dp), target :: w(n), g(n), w_in(0:n_x + 1, 0:n_y + 1), g_in(0:n_x + 1, 0:n_y + 1)
+        real(dp), target :: v(n), jv(n), v_in(0:n_x + 1, 0:n_y + 1), jv_in(0:n_x + 1, 0:n_y + 1)
         type(surrogate_plan) :: back
         call surrogate_plan_create(back, model, domain, options="gradients=inputs")
         call surrogate_plan_bind_input(back, "mobility", a, "m^2/(Pa s)")
@@ -244,6 +245,23 @@ contains
         call surrogate_plan_run_backward(back)
         call check(all(reshape(g_in(1:n_x, 1:n_y), [n]) == g), "derivatives in inner parts")
         call check(count(g_in == -1) >= size(g_in) - n, "ghosts of derivatives stay")
+
+        ! <w, J v> = <J^T w, v>
+        do i = 1, n
+            v(i) = modulo(i * 3, 7) - 3
+        end do
+        call surrogate_plan_bind_input_tangent(back, "mobility", v, "m^2/(Pa s)")
+        call surrogate_plan_bind_output_tangent(back, "pressure", jv, "Pa")
+        call surrogate_plan_run_tangent(back)
+        call check(abs(dot_product(w, jv) - dot_product(g, v)) < 2e-4_dp * abs(dot_product(g, v)), "both products agree")
+        v_in = 1e30_dp
+        v_in(1:n_x, 1:n_y) = reshape(v, [n_x, n_y])
+        jv_in = -1
+        call surrogate_plan_bind_input_tangent_block(back, "mobility", v_in(1:n_x, 1:n_y))
+        call surrogate_plan_bind_output_tangent_block(back, "pressure", jv_in(1:n_x, 1:n_y))
+        call surrogate_plan_run_tangent(back)
+        call check(all(reshape(jv_in(1:n_x, 1:n_y), [n]) == jv), "tangents in inner parts")
+        call check(count(jv_in == -1) >= size(jv_in) - n, "ghosts of tangents stay")
     end subroutine
 
     subroutine nothing()

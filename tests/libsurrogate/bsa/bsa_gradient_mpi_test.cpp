@@ -252,8 +252,8 @@ INSTANTIATE_TEST_SUITE_P(
                     BitsCase{"FewPoints", {}, {}, 5}, BitsCase{"OnePoint", {}, {}, 1}),
     [](const auto& c) { return c.param.name; });
 
-/// Positions reach the loss through their features only: the gradient is that of a model that is
-/// given the features, times the layer that makes them.
+/// Positions reach the loss through their features only. A model that is given the features has
+/// their gradients.
 TEST(ErwinRankGradients, OfPositionsAreThoseOfTheirFeatures) {
     const GoldenFile file(stored_case("bsa/erwin_linear_grad"));
     const SequoiaCase points(file);

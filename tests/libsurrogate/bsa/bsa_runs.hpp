@@ -104,7 +104,7 @@ Gradients gradients(const std::string& path, SequoiaCase points, const kernels::
         ports.scatter(outputs, true);
         back.gather(outputs, outside);
         back.deliver();
-        EXPECT_TRUE(gradient.backward(sums));
+        EXPECT_TRUE(gradient.backward(sums, false));
         back.scatter(BsaInternals::columns(d, n_axis + n_feature), true);
     }
     Gradients found;

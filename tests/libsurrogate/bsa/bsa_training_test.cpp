@@ -108,6 +108,14 @@ TEST(BsaTrainer, FollowsPointsThatMove) {
                               file.tensor("check/input/target").values);
 }
 
+TEST(ErwinTrainer, FollowsPointsThatMove) {
+    const GoldenFile file(stored_case("bsa/erwin_features_grad"));
+    const SequoiaCase points(file);
+    std::vector<double> targets(static_cast<size_t>(points.n * 2), 0.3);
+    expect_moves_are_followed(file, points.positions, points.n_axis, points.ids, {},
+                              points.features, targets);
+}
+
 TEST(BsaTrainer, OfASingleLayerIsRefused) {
     const std::string path = stored_case("bsa/erwin_ball_attention_official");
     const SequoiaCase points{GoldenFile(path)};

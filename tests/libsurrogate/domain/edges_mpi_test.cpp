@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "libsurrogate/src/domain/nearest_edges.hpp"
+#include "libsurrogate/src/domain/ordered_edges.hpp"
 #include "libsurrogate/src/transport/mpi_communicator.hpp"
 #include "tests/support/ranks.hpp"
 #include "tests/support/world.hpp"
@@ -67,6 +68,36 @@ TEST_P(EdgesOf, LieAtTheirTargetsSortedBySource) {
             const auto at = static_cast<size_t>(e);
             const auto owner = static_cast<size_t>(edges.source_rank[at]);
             found.push_back(all_rows[static_cast<size_t>(first[owner] + edges.source_row[at])]);
+        }
+        EXPECT_EQ(found, expected) << "row " << row;
+    }
+}
+
+/// In the ordering by descending row.
+TEST_P(EdgesOf, KeepTheirOrderInAnotherOrderingOfThePoints) {
+    const auto comm = impl::mpi_communicator(world);
+    const auto rows = own_rows(GetParam(), n_point, world);
+    const Given given(rows);
+    const impl::Edges edges = impl::locate_edges(*comm, ids_of(rows), {given.source, given.target});
+    std::vector<int64_t> positions, begins;
+    for (const int64_t row : rows) positions.push_back(n_point - 1 - row);
+    for (int rank = 0; rank <= size_of(world); ++rank)
+        begins.push_back(n_point * rank / size_of(world));
+    const impl::RowRoute route(*comm, positions, begins);
+    const impl::Edges ordered = impl::ordered_edges(*comm, edges, route, begins);
+    const impl::Range own = route.target_rows();
+    ASSERT_EQ(std::ssize(ordered.first), own.size() + 1);
+    for (int64_t i = 0; i < own.size(); ++i) {
+        const int64_t row = n_point - 1 - own.begin - i;
+        std::vector<int64_t> expected, found;
+        for (const int64_t step : {1, 2, 2, 3})
+            expected.push_back((row - step + n_point) % n_point);
+        std::ranges::sort(expected);
+        for (int64_t e = ordered.first[static_cast<size_t>(i)];
+             e < ordered.first[static_cast<size_t>(i) + 1]; ++e) {
+            const auto at = static_cast<size_t>(e);
+            const auto owner = static_cast<size_t>(ordered.source_rank[at]);
+            found.push_back(n_point - 1 - begins[owner] - ordered.source_row[at]);
         }
         EXPECT_EQ(found, expected) << "row " << row;
     }

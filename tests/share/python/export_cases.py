@@ -19,7 +19,7 @@ share = os.environ.get("SURROGATE_SHARE", os.path.join(os.path.dirname(__file__)
 sys.path.insert(0, os.path.join(share, "python"))
 
 from export import export_model  # noqa: E402
-from surrogate_export import sources  # noqa: E402
+from surrogate.export import sources  # noqa: E402
 
 
 def numbers(n, seed):

@@ -152,7 +152,7 @@ class Files(Folder):
         value[0, 0] = 0.2
         found = self.export(inputs=export_cases.arrays(3, 61) | {"mobility": value.reshape(-1)[: 3 * 61].reshape(3, 61)})
         self.assertAlmostEqual(found["inputs"][2]["mean"], float(np.float32(0.1)) + float(np.float32(0.2) - np.float32(0.1)) / 183, places=12)
-        from surrogate_export.fields import statistics
+        from surrogate.export.fields import statistics
 
         mean = statistics([value])["mean"]
         exact = float(np.float32(0.1)) + (float(np.float32(0.2)) - float(np.float32(0.1))) / value.size

@@ -24,7 +24,7 @@ share = os.environ["SURROGATE_SHARE"]
 sys.path.insert(0, os.path.join(share, "python"))
 
 import add_pooled  # noqa: E402
-from surrogate_export import ExportError, export, plain_file, pooled  # noqa: E402
+from surrogate.export import ExportError, export, plain_file, pooled  # noqa: E402
 
 models = os.path.join(share, "models")
 program = os.environ.get("SURROGATE_PROGRAM")

@@ -157,20 +157,19 @@ SURROGATE_API PetscErrorCode surrogate_plan_run_vec(surrogate_plan* plan, PetscI
                                                     const surrogate_vec_field in[], PetscInt n_out,
                                                     const surrogate_vec_field out[]);
 
-/* Creates a shell Mat of the Jacobian of a plan with option gradients=inputs: its columns are the
- * elements of the Vec of in[0], its rows those of the Vec of out[0]. MatMult computes J v
+/* Creates a shell Mat of the Jacobian of a plan with option gradients=inputs: the columns are the
+ * elements of the Vec of in[0], the rows the elements of the Vec of out[0]. MatMult computes J v
  * (surrogate_plan_run_tangent), MatMultTranspose J^T w (surrogate_plan_run and
  * surrogate_plan_run_backward), so that TAO, SNES and KSP can use it (page how-to/derivatives.md).
  * Collective over the plan.
- *   in   all input fields of the card, as for surrogate_plan_run_vec. Fields in the Vec of in[0] are
- *        those by which the Mat differentiates; others are constants. J is taken at the values that
- *        the Vecs have when the Mat is multiplied
- *   out  all output fields of the card. Those in the Vec of out[0] are differentiated; the Vecs give
- *        the layout, and are neither read nor written
+ *   in   all input fields of the card, as for surrogate_plan_run_vec. The Mat differentiates by the
+ *        fields in the Vec of in[0]; others are constants. J is taken at the values that the Vecs
+ *        have when the Mat is multiplied
+ *   out  all output fields of the card. Fields in the Vec of out[0] are differentiated; the Vecs
+ *        give the layout, and are neither read nor written
  *   J    destroy it with MatDestroy before the plan. It holds references to the Vecs of `in`
  * Elements of a Vec that are no field of the plan are zero columns and rows of J. A product unbinds
- * the arrays of the plan. Models with whole-number inputs, and hept and sparse bsa, have MatMult
- * only as an error (PETSC_ERR_SUP), not MatMultTranspose.
+ * the arrays of the plan. MatMult is an error (PETSC_ERR_SUP) where surrogate_plan_run_tangent is.
  * Errors: of surrogate_plan_run_vec; a plan without gradients=inputs (PETSC_ERR_ARG_WRONG), n_in or
  * n_out of 0 (PETSC_ERR_ARG_OUTOFRANGE). Since 0.2 */
 SURROGATE_API PetscErrorCode surrogate_plan_create_mat(surrogate_plan* plan, PetscInt n_in,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Backward through the branches of attention.
 #include <algorithm>
+#include <numbers>
 #include <type_traits>
 
 #include "libsurrogate/src/model/bsa/layer_gradient.hpp"
@@ -22,6 +23,24 @@ void copy_padded(const std::type_identity_t<Tile<const T>>& from, const Tile<T>&
     for (int64_t c = 0; c < from.shape[0]; ++c)
         std::fill(std::copy_n(&from(c, 0), from.shape[1], &to(c, 0)), &to(c, 0) + to.stride[0],
                   T(0));
+}
+
+/// Adds to da (d, n) the gradients of the distances between own positions a and others b; equal
+/// positions have none. Replaces the slopes.
+template <class T>
+void distances_backward(const kernels::DistanceBias<T>& bias, Tile<const T> a, Tile<const T> b,
+                        Tile<T> da) {
+    for (int64_t j = 0; j < b.shape[1]; ++j) {
+        for (int64_t i = 0; i < a.shape[1]; ++i) {
+            const T distance = bias.distance(j, i);
+            bias.slope(j, i) =
+                distance > 0 ? std::numbers::ln2_v<T> * bias.slope(j, i) / distance : T(0);
+        }
+        for (int64_t k = 0; k < a.shape[0]; ++k) {
+            for (int64_t i = 0; i < a.shape[1]; ++i)
+                da(k, i) += bias.slope(j, i) * (a(k, i) - b(k, j));
+        }
+    }
 }
 
 }  // namespace
@@ -122,12 +141,6 @@ AttendGradient<T> LayerGradient<T>::of_ball(int64_t piece) const {
 }
 
 template <class T>
-BallSlots<T> LayerGradient<T>::ball_slots(bool rotated, int64_t piece) const {
-    return {of_ball(piece), shape_.piece_of(k_, piece), shape_.piece_of(v_, piece),
-            shape_.piece_of(forward_.plan().relative(rotated), piece)};
-}
-
-template <class T>
 void LayerGradient<T>::attend_ball(const LayerWeights<T>& w, bool rotated, int64_t piece,
                                    int thread) {
     Scratch& s = scratch_[static_cast<size_t>(thread)];
@@ -141,7 +154,11 @@ void LayerGradient<T>::attend_ball(const LayerWeights<T>& w, bool rotated, int64
         const Tile<T> distance{
             s.distance.data(), {shape_.piece(), shape_.piece()}, {tile_points, 1}};
         kernels::bsa::distances<T>(queue_, own, shape_.piece_of(rel, other), distance);
-        const kernels::DistanceBias<T> bias{w.sigma.data(), distance};
+        kernels::DistanceBias<T> bias{w.sigma.data(), distance};
+        if (drelative_.data) {
+            bias.slope = {s.slope.data(), distance.shape, distance.stride};
+            std::fill(s.slope.begin(), s.slope.end(), T(0));
+        }
         kernels::attend_backward_queries<T>(
             queue_, heads, of_ball(piece), shape_.piece_of(work.k(), other),
             shape_.piece_of(work.v(), other), bias, s.attend.data(), shape_.piece_of(dq_, piece),
@@ -151,9 +168,8 @@ void LayerGradient<T>::attend_ball(const LayerWeights<T>& w, bool rotated, int64
                                          shape_.piece_of(work.v(), piece), bias, s.attend.data(),
                                          shape_.piece_of(dk_, piece), shape_.piece_of(dv_, piece));
         if (drelative_.data)
-            add_distance_gradient<T>(heads, w.sigma.data(), ball_slots(rotated, piece),
-                                     ball_slots(rotated, other),
-                                     shape_.piece_of(drelative_, piece));
+            distances_backward<T>(bias, own, shape_.piece_of(rel, other),
+                                  shape_.piece_of(drelative_, piece));
     }
 }
 

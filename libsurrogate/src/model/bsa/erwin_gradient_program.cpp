@@ -64,6 +64,8 @@ public:
         return alive;
     }
 
+    bool leaves_out_weights() const override { return true; }
+
     int64_t bytes() const override {
         int64_t n_byte =
             Shared::bytes() + back_.bytes() + message_gradient_.bytes() + x_.bytes() + dh_.bytes();

@@ -84,6 +84,10 @@ NormedSums<T>::NormedSums(const Weights<T>& weights, const std::string& name, in
 template <class T>
 void NormedSums<T>::move_to(GradientSums& sums, int thread) {
     const kernels::LinearGradient from = combined(thread);
+    if (!sums.is_wanted()) {
+        std::fill_n(from.weight, set_size(), 0.0);
+        return;
+    }
     double* const of_scale = scale(thread);
     const Gradients gradients(master_, sums.open(thread));
     const kernels::LinearGradient to = gradients.linear(proj_);

@@ -36,7 +36,7 @@ struct NormedLinear {
 template <class T>
 class NormedSums {
 public:
-    /// Of the tensors name + "proj" and name + "norm", whose norm has n_norm channels. Allocates.
+    /// name: prefix of the tensors "proj" and "norm"; n_norm: channels of the norm. Allocates.
     NormedSums(const Weights<T>& weights, const std::string& name, int64_t n_norm, int n_thread);
 
     /// Return the sums of the combined layer, and of s without its part in them (n_norm).

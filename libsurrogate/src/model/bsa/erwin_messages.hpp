@@ -25,8 +25,8 @@ const Edges* edges_of(const Config& config, const PointDomain& domain, const ker
                       const TreePoints& points, const RowRoute& route, Edges& nearest);
 
 /// Computes the embedding of Erwin: h = embed(features), then steps of message passing along the
-/// edges of the domain, or from the nearest points. Points are those of the solver's ranks, or, for
-/// gradients, of the tree's; results are bitwise the same. Features are the caller's fields, or
+/// edges of the domain, or from the nearest points. The points are the solver's, or, for gradients,
+/// the tree's; results are bitwise identical. Features are the caller's fields, or
 /// functions of the positions.
 ///   message of an edge from j to i   LayerNorm(gelu(W [h_j, h_i, p_j - p_i] + b))
 ///   h_i += LayerNorm(W' [h_i, mean of the messages to i] + b')

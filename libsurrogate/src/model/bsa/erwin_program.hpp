@@ -17,8 +17,9 @@ std::unique_ptr<Program> make_program(const Config& config, const Layers<T>& lay
 /// Creates the program with forward and backward pass on a domain of points. Local. `config`,
 /// `layers`, the domain and the objects of the request must outlive it. Trees, edges, differences
 /// of positions and statistics of batch norms count as constants. dinputs may also have the columns
-/// of positions, as in gather(). Gradients are bitwise reproducible under the conditions of Ball
-/// Sparse Attention.
+/// of positions, as in gather(), which receive the gradients through the features of positions
+/// only: differentiates_coordinates() is false. Gradients are bitwise reproducible under the
+/// conditions of Ball Sparse Attention.
 template <class T>
 std::unique_ptr<GradientProgram> make_gradient_program(const Config& config,
                                                        const Layers<T>& layers,

@@ -80,7 +80,8 @@ void LayerGradient<T>::allocate() {
         s.hidden = Buffer<T>(3 * config_.n_hidden * n);
         s.gate = Buffer<T>(3 * h * n);
         s.dgate = Buffer<T>(3 * h * n);
-        s.distance = Buffer<T>(std::max(n, tile_points) * tile_points);
+        for (Buffer<T>* buffer : {&s.distance, &s.slope})
+            *buffer = Buffer<T>(std::max(n, tile_points) * tile_points);
         s.attend = Buffer<T>(std::max(
             kernels::attend_scratch(heads),
             config_.is_sparse() ? kernels::bsa::attend_blocks_scratch(heads, config_.block_size, k)
@@ -240,8 +241,8 @@ int64_t LayerGradient<T>::bytes() const {
     for (const Scratch& s : scratch_) {
         for (const Buffer<T>* buffer :
              {&s.a, &s.b, &s.c, &s.saved, &s.hidden, &s.gate, &s.dgate, &s.branch[0], &s.branch[1],
-              &s.branch[2], &s.distance, &s.attend, &s.folded, &s.dfolded, &s.coarse, &s.dcoarse,
-              &s.blocks}) {
+              &s.branch[2], &s.distance, &s.slope, &s.attend, &s.folded, &s.dfolded, &s.coarse,
+              &s.dcoarse, &s.blocks}) {
             n_byte += buffer->bytes();
         }
         n_byte += s.keys.bytes() + s.dkeys.bytes();

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "kernels/base/queue.hpp"
-#include "libsurrogate/src/model/bsa/distance_gradient.hpp"
 #include "libsurrogate/src/model/bsa/forward.hpp"
 #include "libsurrogate/src/model/bsa/parameter_sums.hpp"
 #include "libsurrogate/src/model/bsa/visits.hpp"
@@ -33,9 +32,9 @@ public:
 
     /// Differentiates a layer. x: input of the layer, in the layer's order. dx, in the same order,
     /// contains the gradient of the layer's result and receives the gradient of x. Gradients of
-    /// parameters are added to `sums`, those of relative positions (d) to `drelative`, in the same
-    /// order, unless it has no data. Returns false, on all ranks, if scores of some rank are not
-    /// finite. Collective. Does not allocate.
+    /// parameters are added to `sums`; gradients of relative positions (d) to `drelative`, in the
+    /// same order, unless it has no data. Returns false, on all ranks, if scores of some rank are
+    /// not finite. Collective. Does not allocate.
     bool run(int64_t layer, kernels::Tiles<const T> x, kernels::Tiles<T> dx, GradientSums& sums,
              kernels::Tiles<T> drelative = {});
 
@@ -48,11 +47,11 @@ public:
 private:
     /// Buffers of one thread. Tiles of up to n_column slots and tile_points blocks.
     struct Scratch {
-        kernels::Buffer<T> a, b, c;        // (C)
-        kernels::Buffer<T> saved, hidden;  // (2 hidden), (3 hidden)
-        kernels::Buffer<T> gate, dgate;    // (3H)
-        kernels::Buffer<T> branch[3];      // (C)
-        kernels::Buffer<T> distance;       // (n_column, tile_points)
+        kernels::Buffer<T> a, b, c;          // (C)
+        kernels::Buffer<T> saved, hidden;    // (2 hidden), (3 hidden)
+        kernels::Buffer<T> gate, dgate;      // (3H)
+        kernels::Buffer<T> branch[3];        // (C)
+        kernels::Buffer<T> distance, slope;  // (n_column, tile_points)
         kernels::Buffer<T> attend;
         kernels::Buffer<T> folded, dfolded;  // (l D) for tile_points blocks
         kernels::Buffer<T> coarse, dcoarse;  // (2 E), (2 E)
@@ -109,7 +108,6 @@ private:
         return {buffer.data(), {n_channel, like.shape[1]}, {like.stride[0], 1}};
     }
     kernels::AttendGradient<T> of_ball(int64_t piece) const;
-    BallSlots<T> ball_slots(bool rotated, int64_t piece) const;
     kernels::AttendGradient<T> of_compressed(int64_t tile) const;
     int64_t n_query_tile() const;
 

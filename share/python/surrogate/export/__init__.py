@@ -1,0 +1,10 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Makes model files of PyTorch modules; share/doc/how-to/export-from-pytorch.md shows the use.
+
+Needs numpy; torch is imported when a module or a checkpoint is exported. Needs no library.
+"""
+
+from .errors import ExportError
+from .export import export_model
+
+__all__ = ["ExportError", "export_model"]
