@@ -32,9 +32,9 @@ public:
 
     /// Differentiates a layer. x: input of the layer, in the layer's order. dx, in the same order,
     /// contains the gradient of the layer's result and receives the gradient of x. Gradients of
-    /// parameters are added to `sums`, those of relative positions (d) to `drelative`, in the same
-    /// order, unless it has no data. Returns false, on all ranks, if scores of some rank are not
-    /// finite. Collective. Does not allocate.
+    /// parameters are added to `sums`; gradients of relative positions (d) to `drelative`, in the
+    /// same order, unless it has no data. Returns false, on all ranks, if scores of some rank are
+    /// not finite. Collective. Does not allocate.
     bool run(int64_t layer, kernels::Tiles<const T> x, kernels::Tiles<T> dx, GradientSums& sums,
              kernels::Tiles<T> drelative = {});
 
