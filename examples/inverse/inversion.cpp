@@ -65,6 +65,10 @@ PetscErrorCode Inversion::run(Forward* forward, bool by_differences, Vec start, 
         PetscCall(TaoSetGradient(tao, nullptr, TaoDefaultComputeGradient, nullptr));
     else
         PetscCall(TaoSetObjectiveAndGradient(tao, nullptr, objective_and_gradient, this));
+    // Differences, here and in -tao_test_gradient, need a step above the solver's tolerance.
+    PetscBool is_set = PETSC_FALSE;
+    PetscCall(PetscOptionsHasName(nullptr, nullptr, "-tao_fd_delta", &is_set));
+    if (!is_set) PetscCall(PetscOptionsSetValue(nullptr, "-tao_fd_delta", "1e-4"));
     PetscCall(TaoSetFromOptions(tao));
 
     PetscLogDouble begin = 0, end = 0;

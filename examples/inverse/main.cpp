@@ -13,8 +13,7 @@
 //                                                              out/fields.png
 //     inverse -gradient surrogate -tao_monitor                 one gradient, with TAO's options
 //     inverse -sensors 10 -noise 0.003                         more and better sensors
-//     inverse -gradient adjoint -n 12 -tao_test_gradient -tao_fd_delta 1e-4
-//                                                              the gradient beside differences
+//     inverse -gradient adjoint -n 12 -tao_test_gradient       the gradient beside differences
 //
 // Prints a line about the problem, then the table: iterations, pressures, seconds, misfits as the
 // method and as the solver computes them, error of the recovered mobility. The results on several
@@ -88,7 +87,7 @@ PetscErrorCode Study::print_head() const {
     PetscMPIInt size = 0;
     PetscCallMPI(MPI_Comm_size(grid_.comm(), &size));
     PetscCall(PetscPrintf(grid_.comm(),
-                          "Mobility of %d x %d cells from %d pressure sensors, noise %g %%, %d "
+                          "Mobility of %d x %d cells from %d pressure sensors, noise %.1f %%, %d "
                           "parameters, %d rank%s\n",
                           int(settings_.n), int(settings_.n), int(sensors_.size()),
                           100 * double(settings_.noise), int(settings_.n_mode * settings_.n_mode),

@@ -25,6 +25,8 @@ class Inverse : public testing::Test {
 protected:
     void SetUp() override {
         OwnedVec p;
+        // Few messages, for machines with fewer cores than ranks.
+        PETSC_OK(PetscOptionsSetValue(nullptr, "-pc_type", "redundant"));
         PETSC_OK(grid_.create(PETSC_COMM_WORLD, 20));
         PETSC_OK(solver_.create(grid_));
         PETSC_OK(modes_.create(grid_, 3, 0.3, {}));

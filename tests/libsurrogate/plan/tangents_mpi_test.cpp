@@ -139,7 +139,7 @@ TEST_F(TangentErrors, NameWhatDoesNotFit) {
     expect([&] { plan.bind_input_tangent("mobility", all, "m"); }, SURROGATE_INVALID_ARGUMENT,
            "'m^2/(Pa s)'");
     expect([&] { plan.bind_output_tangent("pressure", longer); }, SURROGATE_SHAPE, "shape");
-    plan.unbind();
+    surrogate_plan_unbind(plan.get());
     expect([&] { plan.run_tangent(); }, SURROGATE_INVALID_ARGUMENT,
            "input 'mobility' is not bound");
 }
