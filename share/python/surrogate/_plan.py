@@ -42,7 +42,7 @@ class Binder:
         self, function, owner: Object, name: str, data: Any, unit: str | None, writes: bool
     ) -> Any:
         """Calls function(owner, name, unit, array), for blocks `.._block`; returns `data`."""
-        if isinstance(data, (int, float)) and not writes:
+        if isinstance(data, (int, float, numpy.number)) and not writes:
             data = numpy.array([[float(data)]])
         what = f"the array of '{name}'"
         memory = Memory(what, data, writes)

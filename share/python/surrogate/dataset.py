@@ -7,7 +7,8 @@
         {"x": (x, "m"), "y": (y, "m")},
     )
 
-with fields [n_sample, n_point] and coordinates [n_point]. `surrogate train` reads the file. On several ranks one rank writes all samples.
+with fields [n_sample, n_point] and coordinates [n_point]. `surrogate train` reads the file. On
+several ranks one rank writes all samples.
 """
 
 from __future__ import annotations

@@ -109,8 +109,8 @@ def jacobian(plan: Plan, inputs: Mapping[str, Any], outputs: Mapping[str, Any]) 
     """Returns a shell Mat of the Jacobian of a plan with gradients="inputs". Collective.
 
     Its columns are the elements of the first Vec of `inputs`, its rows those of the first Vec of
-    `outputs`. mult computes J v, multTranspose J^T w, at the present values of the Vecs; both unbind
-    the arrays of the plan. Destroy it before the plan is closed (surrogate_plan_create_mat).
+    `outputs`. mult computes J v, multTranspose J^T w, at the present values of the Vecs; both
+    unbind the arrays of the plan. Destroy it before the plan is closed (surrogate_plan_create_mat).
     """
     given, written, handle = _fields(inputs), _fields(outputs), _signatures.Handle()
     arguments = (len(given), given, len(written), written, byref(handle))

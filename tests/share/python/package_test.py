@@ -325,6 +325,11 @@ class Derivatives(unittest.TestCase):
             ends.append(pressure @ w)
         slope = (ends[0] - ends[1]) / (2 * h)
         self.assertAlmostEqual(slope, g @ direction, delta=1e-5 * abs(slope))
+        field[:] = k
+        plan.bind_input_tangent("mobility", direction)
+        along = plan.bind_output_tangent("pressure")
+        plan.run_tangent()
+        self.assertAlmostEqual(slope, along @ w, delta=1e-5 * abs(slope))
         with self.assertRaisesRegex(surrogate.InvalidArgument, "gradients"):
             open_plan().bind_input_gradient("mobility")
 
