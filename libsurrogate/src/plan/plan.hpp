@@ -189,6 +189,7 @@ private:
         };
         std::vector<Derivatives::Bound> inputs, outputs;
         std::vector<Values> at, result, sum;  // of the plan, and of its runs
+        std::vector<int64_t> rows;            // of their arrays, inputs first; -1: not bound
         std::unique_ptr<Plan> plan;
 
         int64_t bytes() const;

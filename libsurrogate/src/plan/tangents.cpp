@@ -16,6 +16,9 @@ namespace surrogate::impl {
 
 namespace {
 
+/// Rows of arrays that have no memory yet.
+constexpr int64_t unconnected = -2;
+
 /// A central difference: sum over k of weight[k] (f(x + (k + 1) h v) - f(x - (k + 1) h v)) / h.
 /// `step` moves the input that changes most, relative to its std, by h; it is chosen so that errors
 /// of rounding and of the difference are about equal.
@@ -142,6 +145,7 @@ void Plan::make_tangent_plan() {
         tangents_->at.resize(inputs_.size());
         tangents_->result.resize(outputs_.size());
         tangents_->sum.resize(outputs_.size());
+        tangents_->rows.assign(inputs_.size() + outputs_.size(), unconnected);
     });
     tangents_->plan = std::make_unique<Plan>(model_, input_, output_, options);
 }
@@ -178,9 +182,19 @@ surrogate_array Plan::sized(Tangents::Values& values, PortPlace place, int64_t n
     return array;
 }
 
-/// Gives the other plan arrays of its own. Local.
+/// Gives the other plan arrays of its own, if it has none of these sizes. Local.
 void Plan::connect_tangents() {
     Tangents& t = *tangents_;
+    const auto rows_of = [&](size_t i) {
+        const bool is_input = i < inputs_.size();
+        const Slot& slot = is_input ? input_slots_[i] : output_slots_[i - inputs_.size()];
+        if (is_input && !slot.is_bound) return int64_t{-1};
+        return is_input ? n_given_row(i) : n_row(slot.place);
+    };
+    size_t n_equal = 0;
+    while (n_equal < t.rows.size() && t.rows[n_equal] == rows_of(n_equal)) ++n_equal;
+    if (n_equal == t.rows.size()) return;
+    std::ranges::fill(t.rows, unconnected);
     t.plan->unbind();
     for (size_t i = 0; i < inputs_.size(); ++i) {
         const Slot& slot = input_slots_[i];
@@ -200,6 +214,7 @@ void Plan::connect_tangents() {
         sized(t.sum[i], slot.place, n_row(slot.place));
         t.plan->bind_output(slot.name.c_str(), nullptr, &array);
     }
+    for (size_t i = 0; i < t.rows.size(); ++i) t.rows[i] = rows_of(i);
 }
 
 /// Returns the largest change of a normalized input on this rank. Throws not_finite.

@@ -85,7 +85,6 @@ bool Branches<T>::mix_chunk(const LayerWeights<T>& w, bool rotated, int64_t chun
     Scratch& scratch = scratch_[static_cast<size_t>(thread)];
     if (!sweep_keys(w, chunk, scratch, thread)) return false;
     keep_choice(chunk, scratch);
-    const SlotShape& shape = work_.shape();
     const Range pieces = pieces_of(chunk);
     for (int64_t piece = pieces.begin; piece < pieces.end; ++piece) {
         const Tile<T> ball = kept_piece(kept_.ball, piece, scratch.ball);
