@@ -64,6 +64,28 @@ TrainingCase::TrainingCase(const std::string& name, int64_t n_layer)
       n_output(is_hits ? n_hit_output : 1),
       model(family_of(name), network_of(name, n_layer), fields_of(n_axis, n_feature, n_output)) {}
 
+DerivativeRun::DerivativeRun(const Context& context, const TrainingCase& of, int64_t n,
+                             bool has_coordinates)
+    : x_(of.is_hits ? hit_coordinates(context, n) : cloud_positions(context, n)),
+      features_(of.is_hits ? hit_features(global_ids(context, n)) : std::vector<float>()),
+      outputs_(static_cast<size_t>(n * of.n_output)),
+      w_(outputs_.size(), 1),
+      g_(static_cast<size_t>(n * (of.n_axis + of.n_feature))),
+      model_(context, of.model.path()),
+      domain_(context, matrix(x_.data(), n, of.n_axis)),
+      plan_(model_, domain_, {{"gradients", "inputs"}}) {
+    for (int64_t c = 0; c < of.n_feature; ++c) {
+        plan_.bind_input(numbered("f", c), column_of(&features_, c, of.n_feature));
+        plan_.bind_input_gradient(numbered("f", c), column(g_.data() + (of.n_axis + c) * n, n));
+    }
+    for (int64_t axis = 0; axis < of.n_axis && has_coordinates; ++axis)
+        plan_.bind_input_gradient(numbered("x", axis), column(g_.data() + axis * n, n));
+    for (int64_t c = 0; c < of.n_output; ++c) {
+        plan_.bind_output(numbered("y", c), column(outputs_.data() + c * n, n));
+        plan_.bind_output_gradient(numbered("y", c), column(w_.data() + c * n, n));
+    }
+}
+
 TrainingRun::TrainingRun(const Context& context, const TrainingCase& of, int64_t n,
                          const Options& options)
     : x_(of.is_hits ? hit_coordinates(context, n) : cloud_positions(context, n)),

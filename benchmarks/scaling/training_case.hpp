@@ -20,6 +20,23 @@ struct TrainingCase {
     ModelCase model;
 };
 
+/// Runs and backward runs of such a model on n points, with gradients of all its inputs, or of
+/// fields only.
+class DerivativeRun {
+public:
+    DerivativeRun(const Context& context, const TrainingCase& of, int64_t n, bool has_coordinates);
+    void run() { plan_.run(); }
+    void run_backward() { plan_.run_backward(); }
+
+private:
+    std::vector<double> x_;                // (n, n_axis)
+    std::vector<float> features_;          // (n, n_feature)
+    std::vector<double> outputs_, w_, g_;  // (output, n), (output, n), (axis and feature, n)
+    Model model_;
+    Domain domain_;
+    Plan plan_;
+};
+
 /// Training steps of a model on n points, distributed over the ranks of `context`: forward pass,
 /// mean squared error, backward pass, gradients of all ranks, AdamW; no dropout.
 class TrainingRun {
