@@ -72,6 +72,20 @@ PETSC_FORTRAN_API int32_t surrogate_fortran_plan_run_vec(surrogate_plan* plan, i
     return error;
 }
 
+PETSC_FORTRAN_API int32_t surrogate_fortran_plan_create_mat(surrogate_plan* plan, int64_t n_in,
+                                                            const vec_field* in, int64_t n_out,
+                                                            const vec_field* out, int64_t* mat) {
+    vec_lists lists;
+    Mat made = NULL;
+    PetscErrorCode error = take_lists(n_in, in, n_out, out, &lists);
+    if (error) return error;
+    error = surrogate_plan_create_mat(plan, lists.n_in, lists.fields, lists.n_out,
+                                      lists.fields + lists.n_in, &made);
+    free(lists.fields);
+    if (!error) *mat = (int64_t)(intptr_t)made;
+    return error;
+}
+
 PETSC_FORTRAN_API int32_t surrogate_fortran_timeloop_step_vec(surrogate_timeloop* loop, double dt_s,
                                                               int64_t n_in, const vec_field* in,
                                                               int64_t n_out, const vec_field* out,

@@ -11,11 +11,12 @@ program petsc_test
     implicit none
     integer, parameter :: n = 12
     type(tDM) :: da
-    type(tVec) :: mobility, pressure, expected
+    type(tVec) :: mobility, pressure, expected, direction
+    type(tMat) :: jacobian
     type(surrogate_context) :: context
     type(surrogate_model) :: model
     type(surrogate_domain) :: domain
-    type(surrogate_plan) :: plan
+    type(surrogate_plan) :: plan, derived
     type(surrogate_timeloop) :: loop
     PetscErrorCode :: ierr
     PetscReal :: distance, size_of
@@ -76,6 +77,27 @@ program petsc_test
     call VecAXPY(expected, -1d0, pressure, ierr)
     call VecNorm(expected, NORM_INFINITY, distance, ierr)
     call expect(distance == 0, "the pressure as it was")
+
+    ! <w, J v> = <J^T w, v>, of a plan with gradients. (The Vecs of the first plan are scratch here.)
+    call surrogate_plan_create(derived, model, domain, options="gradients=inputs")
+    call VecSet(mobility, 6d0, ierr)
+    call surrogate_plan_create_mat(derived, [surrogate_make_vec("mobility", mobility%v)], &
+        [surrogate_make_vec("pressure", pressure%v)], jacobian%v)
+    call VecDuplicate(mobility, direction, ierr)
+    do i = first, last - 1
+        value = mod(i, 7) - 3
+        call VecSetValue(direction, i, value, INSERT_VALUES, ierr)
+    end do
+    call VecAssemblyBegin(direction, ierr)
+    call VecAssemblyEnd(direction, ierr)
+    call MatMult(jacobian, direction, pressure, ierr)
+    call VecDot(pressure, pressure, size_of, ierr)
+    call MatMultTranspose(jacobian, pressure, expected, ierr)
+    call VecDot(expected, direction, distance, ierr)
+    call expect(size_of > 0 .and. abs(distance - size_of) < 2d-4*size_of, "both products of the Jacobian")
+    call MatDestroy(jacobian, ierr)
+    call VecDestroy(direction, ierr)
+    call surrogate_plan_destroy(derived)
 
     ! Errors are PETSc's codes, and the library has the text. (PETSc prints them as well.)
     call surrogate_plan_run_vec(plan, [surrogate_make_vec("mobilty", mobility%v)], &
