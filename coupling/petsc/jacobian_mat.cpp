@@ -8,6 +8,7 @@
 #include <new>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "lend_vecs.hpp"
