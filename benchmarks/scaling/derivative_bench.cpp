@@ -3,8 +3,6 @@
 //   build/bin/derivative_bench CASE POINTS LAYERS [fields]
 // CASE as in training_case.hpp; fields: no gradients of coordinates. Prints the least processor
 // seconds of seven, and their ratio.
-#include <sys/resource.h>
-
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -12,17 +10,6 @@
 #include <string>
 
 #include "benchmarks/scaling/training_case.hpp"
-
-namespace {
-
-double processor_seconds() {
-    rusage usage{};
-    ::getrusage(RUSAGE_SELF, &usage);
-    return static_cast<double>(usage.ru_utime.tv_sec) +
-           1e-6 * static_cast<double>(usage.ru_utime.tv_usec);
-}
-
-}  // namespace
 
 int main(int argc, char** argv) {
     if (argc < 4) {
@@ -35,13 +22,13 @@ int main(int argc, char** argv) {
     bench::DerivativeRun own(context, of, std::atoll(argv[2]), argc < 5);
     double run = std::numeric_limits<double>::max(), back = run;
     for (int i = 0; i < 8; ++i) {
-        const double begin = processor_seconds();
+        const double begin = bench::processor_seconds();
         own.run();
-        const double middle = processor_seconds();
+        const double middle = bench::processor_seconds();
         own.run_backward();
         if (i == 0) continue;  // warm-up
         run = std::min(run, middle - begin);
-        back = std::min(back, processor_seconds() - middle);
+        back = std::min(back, bench::processor_seconds() - middle);
     }
     std::printf("%s, %s points, %s layers: run %.3f s, backward run %.3f s, ratio %.2f\n", argv[1],
                 argv[2], argv[3], run, back, back / run);

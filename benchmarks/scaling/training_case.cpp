@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "benchmarks/scaling/training_case.hpp"
 
+#include <sys/resource.h>
+
 #include <cmath>
 
 #include "benchmarks/scaling/cloud_case.hpp"
@@ -56,6 +58,15 @@ surrogate_array column_of(std::vector<float>* values, int64_t c, int64_t n_colum
 }
 
 }  // namespace
+
+double processor_seconds() {
+    rusage usage{};
+    ::getrusage(RUSAGE_SELF, &usage);
+    const auto seconds = [](const timeval& t) {
+        return static_cast<double>(t.tv_sec) + 1e-6 * static_cast<double>(t.tv_usec);
+    };
+    return seconds(usage.ru_utime) + seconds(usage.ru_stime);
+}
 
 TrainingCase::TrainingCase(const std::string& name, int64_t n_layer)
     : is_hits(name == "hept"),

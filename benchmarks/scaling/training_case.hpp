@@ -10,6 +10,9 @@
 
 namespace surrogate::bench {
 
+/// Returns the processor seconds of this process, all threads together.
+double processor_seconds();
+
 /// A model that can be trained on points by formula: cloud_positions, or hit_coordinates for hept.
 struct TrainingCase {
     /// name: flare, sequoia, hept, or a variant of bsa_network.

@@ -29,15 +29,6 @@ struct Run {
     std::string gradients;
 };
 
-double processor_seconds() {
-    rusage usage{};
-    ::getrusage(RUSAGE_SELF, &usage);
-    const auto seconds = [](const timeval& t) {
-        return static_cast<double>(t.tv_sec) + 1e-6 * static_cast<double>(t.tv_usec);
-    };
-    return seconds(usage.ru_utime) + seconds(usage.ru_stime);
-}
-
 /// Returns the largest resident memory of this process so far, in bytes.
 double peak_bytes() {
     rusage usage{};
@@ -61,10 +52,10 @@ void measure_steps(const Run& run, int n_step) {
     std::vector<double> seconds, processor;
     for (int step = 0; step < n_step; ++step) {
         MPI_Barrier(MPI_COMM_WORLD);
-        const double start = MPI_Wtime(), used = processor_seconds();
+        const double start = MPI_Wtime(), used = bench::processor_seconds();
         training.run();
         seconds.push_back(reduced(MPI_Wtime() - start, MPI_MAX));
-        processor.push_back(reduced(processor_seconds() - used, MPI_SUM));
+        processor.push_back(reduced(bench::processor_seconds() - used, MPI_SUM));
     }
     const double all = reduced(peak_bytes(), MPI_SUM);
     const double own = reduced(peak_bytes() - before, MPI_SUM);

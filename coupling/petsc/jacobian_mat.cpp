@@ -133,70 +133,70 @@ PetscErrorCode shell_of(Mat mat, Jacobian** jacobian) {
     return MatShellGetContext(mat, static_cast<void*>(jacobian));
 }
 
-/// y = J v
-PetscErrorCode multiply(Mat mat, Vec v, Vec y) {
+/// Sets `to` to zero and calls multiply(jacobian), which writes the fields of the plan. The plan
+/// keeps no array.
+template <class Multiply>
+PetscErrorCode product(Mat mat, Vec to, const Multiply& multiply) {
     PetscFunctionBegin;
     Jacobian* j = nullptr;
     PetscCall(shell_of(mat, &j));
     PetscLogEvent event = 0;
     PetscCall(find_event("SurrRun", &event));
     EventScope scope(event);
-    PetscCall(VecSet(y, 0));
+    PetscCall(VecSet(to, 0));
     surrogate_plan_unbind(j->plan);
-    const auto run = [&]() -> PetscErrorCode {
-        PetscFunctionBegin;
-        PetscCallSurrogate(surrogate_plan_run_tangent(j->plan));
-        PetscFunctionReturn(0);
-    };
-    const auto with_result = [&] {
-        return lend(j->plan, j->out.varied_in(y, false), surrogate_plan_bind_input_tangent,
-                    surrogate_plan_bind_output_tangent, false, run);
-    };
-    const auto with_direction = [&] {
-        return lend(j->plan, j->in.varied_in(v, true), surrogate_plan_bind_input_tangent,
-                    surrogate_plan_bind_output_tangent, false, with_result);
-    };
-    const PetscErrorCode error = lend(j->plan, j->at(false), surrogate_plan_bind_input,
-                                      surrogate_plan_bind_output, false, with_direction);
+    const PetscErrorCode error = multiply(*j);
     surrogate_plan_unbind(j->plan);
     PetscCall(error);
     PetscFunctionReturn(0);
 }
 
+/// y = J v
+PetscErrorCode multiply(Mat mat, Vec v, Vec y) {
+    return product(mat, y, [&](Jacobian& j) {
+        const auto run = [&]() -> PetscErrorCode {
+            PetscFunctionBegin;
+            PetscCallSurrogate(surrogate_plan_run_tangent(j.plan));
+            PetscFunctionReturn(0);
+        };
+        const auto with_result = [&] {
+            return lend(j.plan, j.out.varied_in(y, false), surrogate_plan_bind_input_tangent,
+                        surrogate_plan_bind_output_tangent, false, run);
+        };
+        const auto with_direction = [&] {
+            return lend(j.plan, j.in.varied_in(v, true), surrogate_plan_bind_input_tangent,
+                        surrogate_plan_bind_output_tangent, false, with_result);
+        };
+        return lend(j.plan, j.at(false), surrogate_plan_bind_input, surrogate_plan_bind_output,
+                    false, with_direction);
+    });
+}
+
 /// g = J^T w
 PetscErrorCode multiply_transposed(Mat mat, Vec w, Vec g) {
-    PetscFunctionBegin;
-    Jacobian* j = nullptr;
-    PetscCall(shell_of(mat, &j));
-    PetscLogEvent event = 0;
-    PetscCall(find_event("SurrRun", &event));
-    EventScope scope(event);
-    PetscCall(VecSet(g, 0));
-    surrogate_plan_unbind(j->plan);
-    const auto run = [&]() -> PetscErrorCode {
-        PetscFunctionBegin;
-        const surrogate_status ran = surrogate_plan_run(j->plan);
-        if (ran != SURROGATE_SUCCESS) {
-            const std::string text = surrogate_error(nullptr);
-            surrogate_plan_run_backward(j->plan);  // the other ranks may be there
-            SETERRQ(PETSC_COMM_SELF, surrogate_petsc_error_code(ran), "%s", text.c_str());
-        }
-        PetscCallSurrogate(surrogate_plan_run_backward(j->plan));
-        PetscFunctionReturn(0);
-    };
-    const auto with_gradient = [&] {
-        return lend(j->plan, j->in.varied_in(g, false), surrogate_plan_bind_output_gradient,
-                    surrogate_plan_bind_input_gradient, true, run);
-    };
-    const auto with_weights = [&] {
-        return lend(j->plan, j->out.varied_in(w, true), surrogate_plan_bind_output_gradient,
-                    surrogate_plan_bind_input_gradient, true, with_gradient);
-    };
-    const PetscErrorCode error = lend(j->plan, j->at(true), surrogate_plan_bind_input,
-                                      surrogate_plan_bind_output, true, with_weights);
-    surrogate_plan_unbind(j->plan);
-    PetscCall(error);
-    PetscFunctionReturn(0);
+    return product(mat, g, [&](Jacobian& j) {
+        const auto run = [&]() -> PetscErrorCode {
+            PetscFunctionBegin;
+            const surrogate_status ran = surrogate_plan_run(j.plan);
+            if (ran != SURROGATE_SUCCESS) {
+                const std::string text = surrogate_error(nullptr);
+                surrogate_plan_run_backward(j.plan);  // the other ranks may be there
+                SETERRQ(PETSC_COMM_SELF, surrogate_petsc_error_code(ran), "%s", text.c_str());
+            }
+            PetscCallSurrogate(surrogate_plan_run_backward(j.plan));
+            PetscFunctionReturn(0);
+        };
+        const auto with_gradient = [&] {
+            return lend(j.plan, j.in.varied_in(g, false), surrogate_plan_bind_output_gradient,
+                        surrogate_plan_bind_input_gradient, true, run);
+        };
+        const auto with_weights = [&] {
+            return lend(j.plan, j.out.varied_in(w, true), surrogate_plan_bind_output_gradient,
+                        surrogate_plan_bind_input_gradient, true, with_gradient);
+        };
+        return lend(j.plan, j.at(true), surrogate_plan_bind_input, surrogate_plan_bind_output, true,
+                    with_weights);
+    });
 }
 
 PetscErrorCode destroy(Mat mat) {

@@ -169,7 +169,8 @@ int64_t first_not_finite(const Column& column, int64_t n) {
     return -1;
 }
 
-/// The same of a field of a grid, row by row: the solver's memory may have gaps.
+/// Returns the first number of a field of a grid that is not finite, or -1. Works row by row,
+/// because the solver's memory may have gaps.
 int64_t first_not_finite(const Column& column, const SphereDomain& grid) {
     for (int64_t row = 0; row < grid.own().n_row; ++row) {
         const int64_t n = grid.own().n_column;
@@ -181,19 +182,20 @@ int64_t first_not_finite(const Column& column, const SphereDomain& grid) {
 
 }  // namespace
 
-/// Throws not_finite unless all numbers of the bound arrays are finite.
-void Plan::require_finite_gradients(bool is_input) const {
-    const auto& all = is_input ? derivatives_->inputs : derivatives_->outputs;
-    for (size_t i = 0; i < all.size(); ++i) {
+/// Throws not_finite unless all numbers of the bound arrays are finite. what: "gradient" or
+/// "tangent".
+void Plan::require_finite(std::span<const Derivatives::Bound> bound, bool is_input,
+                          const char* what) const {
+    for (size_t i = 0; i < bound.size(); ++i) {
         const Slot& slot = slots(is_input)[i];
         const auto* const grid = dynamic_cast<const SphereDomain*>(&domain_of(slot.place));
         const bool is_on_grid =
             grid && slot.place != PortPlace::clouds && slot.place != PortPlace::nodes;
-        if (!all[i].column.data) continue;
-        const int64_t bad = is_on_grid ? first_not_finite(all[i].column, *grid)
-                                       : first_not_finite(all[i].column, all[i].n_row);
+        if (!bound[i].column.data) continue;
+        const int64_t bad = is_on_grid ? first_not_finite(bound[i].column, *grid)
+                                       : first_not_finite(bound[i].column, bound[i].n_row);
         if (bad < 0) continue;
-        throw Error(Status::not_finite, std::string("the gradient of ") +
+        throw Error(Status::not_finite, std::string("the ") + what + " of " +
                                             (is_input ? "input '" : "output '") + slot.name +
                                             "' is not finite at " + row_text(slot.place, bad));
     }
@@ -288,7 +290,7 @@ void Plan::go_back() {
     try {
         require_gradient_rows();
         has_rows = true;
-        require_finite_gradients(false);
+        require_finite(d.outputs, false, "gradient");
     } catch (...) {
         problem = std::current_exception();
     }
@@ -314,7 +316,7 @@ void Plan::go_back() {
                           "all derivatives are NaN. See the error of the failed rank, or set "
                           "agree=true");
     }
-    require_finite_gradients(true);
+    require_finite(d.inputs, true, "gradient");
 }
 
 void Plan::run_backward() {

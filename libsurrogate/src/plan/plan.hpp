@@ -225,7 +225,8 @@ private:
     void require_gradient_rows() const;
     void require_gradient_row(const Derivatives::Bound& bound, const Slot& slot, bool is_input,
                               const char* what) const;
-    void require_finite_gradients(bool is_input) const;
+    void require_finite(std::span<const Derivatives::Bound> bound, bool is_input,
+                        const char* what) const;
     void set_gradient_columns(bool has_rows);
     bool add_numbers(bool is_finite);
     void write_numbers(bool is_finite);
