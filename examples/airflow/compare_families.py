@@ -41,7 +41,7 @@ DATA = {
     "test": ("-seed 3000 -shapes 20", (1900, 3800, 7600)),
     "test_large": ("-seed 3000 -shapes 5", (20000,)),
 }
-TRAIN = ["train/cars_1900.h5", "train/cars_3800.h5", "large/cars_7600.h5"]
+TRAIN = ["train/cars_1900.h5", "large/cars_3800.h5"]
 TEST = {1900: "test/cars_1900.h5", 3800: "test/cars_3800.h5", 7600: "test/cars_7600.h5", 20000: "test_large/cars_20000.h5"}
 
 
