@@ -35,8 +35,8 @@ FAMILIES = {
 SHORT = {"flare": "FLARE", "bsa": "Ball Sparse Attention", "full": "Full attention", "erwin": "Erwin", "sequoia": "Sequoia"}
 # folder: arguments of airflow, and the numbers of points
 DATA = {
-    "train": ("-seed 1000 -shapes 200", (1900, 3800, 7600)),
-    "large": ("-seed 1200 -shapes 60", (1900, 2500, 3800, 5000, 7600, 15500, 20000)),
+    "train": ("-seed 1000 -shapes 200", (1900,)),
+    "large": ("-seed 1200 -shapes 60", (3800,)),
     "watch": ("-seed 2000 -shapes 4", (1900, 7600)),
     "test": ("-seed 3000 -shapes 20", (1900, 3800, 7600)),
     "test_large": ("-seed 3000 -shapes 5", (20000,)),

@@ -17,12 +17,17 @@ namespace surrogate::kernels::HWY_NAMESPACE {
 /// first-level cache.
 constexpr int64_t max_keys = 128;
 
+/// Smallest exponent of a weight. Weights of 2^-80 beside the largest one do not change a sum in
+/// single precision. Their products with values and gradients are normal numbers: with subnormal
+/// operands an instruction takes more than a hundred cycles.
+constexpr float lowest_weight = -80;
+
 /// Means "no score yet": 1/16 above the most negative number, so that subtracting from it does not
 /// overflow.
 constexpr float no_score = -0x1.ep127f;
 
 /// Scores above this size need the careful path: neighboring floats are then so far apart that m -
-/// 125 may round to m.
+/// 80 may round to m.
 constexpr float huge_score = 0x1p20f;
 
 /// Returns the lower limit of scores beside a maximum m. It is low enough that 2^(limit - m) is
@@ -31,18 +36,18 @@ constexpr float huge_score = 0x1p20f;
 HWY_INLINE Vector lowest_beside(Vector m) {
     const Vector size = hn::Abs(m);
     const Vector distance =
-        hn::IfThenElse(hn::Lt(size, broadcast(huge_score)), broadcast(-lowest_power),
+        hn::IfThenElse(hn::Lt(size, broadcast(huge_score)), broadcast(-lowest_weight),
                        hn::Mul(size, broadcast(0x1p-10f)));
     return hn::Sub(m, distance);
 }
 
-/// Returns 2^(a - m) for any finite a <= m, at least 2^-125.
+/// Returns 2^(a - m) for any finite a <= m, at least 2^-80.
 HWY_INLINE Vector power_of_difference(Vector a, Vector m) {
     const Vector x = hn::Sub(at_least(lowest_beside(m), a), m);
-    return power_of_two(at_least(broadcast(lowest_power), x));
+    return power_of_two(at_least(broadcast(lowest_weight), x));
 }
 
-/// Replaces scores by max(-125, S - m) and m by 0 in lanes whose maximum is huge. Other lanes are
+/// Replaces scores by max(-80, S - m) and m by 0 in lanes whose maximum is huge. Other lanes are
 /// unchanged: their results must not depend on the lanes that share a vector with them.
 HWY_INLINE Vector tame_huge_scores(Vector maximum, int64_t n_key, int64_t step, float* scores) {
     const auto moderate = hn::Lt(hn::Abs(maximum), broadcast(huge_score));
@@ -51,7 +56,7 @@ HWY_INLINE Vector tame_huge_scores(Vector maximum, int64_t n_key, int64_t step, 
     for (int64_t i = 0; i < n_key; ++i) {
         const Vector score = load(scores + i * step);
         const Vector below = hn::Sub(at_least(lowest, score), maximum);
-        const Vector tame = at_least(broadcast(lowest_power), below);
+        const Vector tame = at_least(broadcast(lowest_weight), below);
         store(hn::IfThenElse(moderate, score, tame), scores + i * step);
     }
     return hn::IfThenElse(moderate, maximum, broadcast(0.0f));
@@ -103,7 +108,7 @@ HWY_NOINLINE void weigh_keys(int64_t n_key, const float* maximum, float* scores,
     for (int j = 0; j < n_vector; ++j) {
         sum[j] = broadcast(0.0f);
         largest[j] = load(maximum + j * width);
-        lowest[j] = hn::Add(largest[j], broadcast(lowest_power));
+        lowest[j] = hn::Add(largest[j], broadcast(lowest_weight));
     }
     constexpr int n_row =
         width == 16 ? 4 : 2;  // vectors in flight against registers; measured in flare.md
