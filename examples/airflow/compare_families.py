@@ -128,7 +128,7 @@ def seconds_of_an_epoch(tools, family, network):
 
 def measure(tools, name, options):
     family, network = FAMILIES[name]
-    epochs = max(1, round(60 * options.minutes / seconds_of_an_epoch(tools, family, network)))
+    epochs = options.epochs or max(1, round(60 * options.minutes / seconds_of_an_epoch(tools, family, network)))
     folder = os.path.join(tools.folder, name.lower().replace(" ", "_"))
     path = tools.write_config(os.path.basename(folder) + ".toml", family, network, TRAIN, epochs, options.rate, folder)
     print(f"{name}: {epochs} epochs", flush=True)
@@ -158,6 +158,7 @@ def main():
     here = os.path.dirname(os.path.abspath(__file__))
     parser.add_argument("--programs", default=os.path.join(here, "../../build/bin"), help="folder of surrogate and airflow")
     parser.add_argument("--minutes", type=float, default=6, help="processor minutes of training per family, as epochs allow")
+    parser.add_argument("--epochs", type=int, help="instead of --minutes, for example on a busy machine")
     parser.add_argument("--rate", type=float, default=2e-3, help="highest learning rate")
     parser.add_argument("--families", default=",".join(SHORT), help="those to train, in this order (default: all)")
     parser.add_argument("--folder", default="families", help="of models and results")

@@ -17,9 +17,9 @@ namespace surrogate::kernels::HWY_NAMESPACE {
 /// first-level cache.
 constexpr int64_t max_keys = 128;
 
-/// Smallest exponent of a weight. Weights of 2^-80 beside the largest one do not change a sum in
-/// single precision. Their products with values and gradients are normal numbers: with subnormal
-/// operands an instruction takes more than a hundred cycles.
+/// Smallest exponent of the weights of plain attention. A weight of 2^-80 beside the largest one
+/// does not change a sum in single precision, and its products with values and gradients are normal
+/// numbers: an instruction with subnormal operands takes more than a hundred cycles.
 constexpr float lowest_weight = -80;
 
 /// Means "no score yet": 1/16 above the most negative number, so that subtracting from it does not
@@ -27,7 +27,7 @@ constexpr float lowest_weight = -80;
 constexpr float no_score = -0x1.ep127f;
 
 /// Scores above this size need the careful path: neighboring floats are then so far apart that m -
-/// 80 may round to m.
+/// 125 may round to m.
 constexpr float huge_score = 0x1p20f;
 
 /// Returns the lower limit of scores beside a maximum m. It is low enough that 2^(limit - m) is
@@ -36,18 +36,18 @@ constexpr float huge_score = 0x1p20f;
 HWY_INLINE Vector lowest_beside(Vector m) {
     const Vector size = hn::Abs(m);
     const Vector distance =
-        hn::IfThenElse(hn::Lt(size, broadcast(huge_score)), broadcast(-lowest_weight),
+        hn::IfThenElse(hn::Lt(size, broadcast(huge_score)), broadcast(-lowest_power),
                        hn::Mul(size, broadcast(0x1p-10f)));
     return hn::Sub(m, distance);
 }
 
-/// Returns 2^(a - m) for any finite a <= m, at least 2^-80.
+/// Returns 2^(a - m) for any finite a <= m, at least 2^-125.
 HWY_INLINE Vector power_of_difference(Vector a, Vector m) {
     const Vector x = hn::Sub(at_least(lowest_beside(m), a), m);
-    return power_of_two(at_least(broadcast(lowest_weight), x));
+    return power_of_two(at_least(broadcast(lowest_power), x));
 }
 
-/// Replaces scores by max(-80, S - m) and m by 0 in lanes whose maximum is huge. Other lanes are
+/// Replaces scores by max(-125, S - m) and m by 0 in lanes whose maximum is huge. Other lanes are
 /// unchanged: their results must not depend on the lanes that share a vector with them.
 HWY_INLINE Vector tame_huge_scores(Vector maximum, int64_t n_key, int64_t step, float* scores) {
     const auto moderate = hn::Lt(hn::Abs(maximum), broadcast(huge_score));
@@ -56,7 +56,7 @@ HWY_INLINE Vector tame_huge_scores(Vector maximum, int64_t n_key, int64_t step, 
     for (int64_t i = 0; i < n_key; ++i) {
         const Vector score = load(scores + i * step);
         const Vector below = hn::Sub(at_least(lowest, score), maximum);
-        const Vector tame = at_least(broadcast(lowest_weight), below);
+        const Vector tame = at_least(broadcast(lowest_power), below);
         store(hn::IfThenElse(moderate, score, tame), scores + i * step);
     }
     return hn::IfThenElse(moderate, maximum, broadcast(0.0f));
@@ -100,15 +100,16 @@ HWY_INLINE void weigh_rows(const Vector* largest, const Vector* lowest, float* s
     }
 }
 
-/// Replaces scores by weights 2^(S - m), in place, and returns their sums. A NaN score gives a NaN
-/// weight.
+/// Replaces scores by weights 2^max(limit, S - m), in place, and returns their sums. A NaN score
+/// gives a NaN weight.
 template <int n_vector>
-HWY_NOINLINE void weigh_keys(int64_t n_key, const float* maximum, float* scores, float* sums) {
+HWY_NOINLINE void weigh_keys(int64_t n_key, const float* maximum, float* scores, float* sums,
+                             float limit = lowest_power) {
     Vector sum[n_vector], largest[n_vector], lowest[n_vector];
     for (int j = 0; j < n_vector; ++j) {
         sum[j] = broadcast(0.0f);
         largest[j] = load(maximum + j * width);
-        lowest[j] = hn::Add(largest[j], broadcast(lowest_weight));
+        lowest[j] = hn::Add(largest[j], broadcast(limit));
     }
     constexpr int n_row =
         width == 16 ? 4 : 2;  // vectors in flight against registers; measured in flare.md
@@ -126,9 +127,10 @@ HWY_NOINLINE void weigh_keys(int64_t n_key, const float* maximum, float* scores,
 ///   old_maximum    (n_lane)  becomes the new maximum
 ///   rescale        (n_lane)  factor for the sums and values so far
 ///   sums           (n_lane)  sums of the new weights
+///   limit          smallest exponent of a weight
 template <int n_vector>
 HWY_INLINE void weigh_block(int64_t n_key, float* scores, float* block_maximum, float* old_maximum,
-                            float* rescale, float* sums) {
+                            float* rescale, float* sums, float limit = lowest_power) {
     constexpr int64_t n_lane = n_vector * width;
     for (int64_t j = 0; j < n_lane; j += width) {
         const Vector largest = load(block_maximum + j);
@@ -136,7 +138,7 @@ HWY_INLINE void weigh_block(int64_t n_key, float* scores, float* block_maximum, 
         store(largest, old_maximum + j);
         store(tame_huge_scores(largest, n_key, n_lane, scores + j), block_maximum + j);
     }
-    weigh_keys<n_vector>(n_key, block_maximum, scores, sums);
+    weigh_keys<n_vector>(n_key, block_maximum, scores, sums, limit);
 }
 
 }  // namespace surrogate::kernels::HWY_NAMESPACE
