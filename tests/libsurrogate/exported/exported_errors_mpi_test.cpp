@@ -31,7 +31,8 @@ protected:
     }
     Answer plan(const Model& model, const Options& options) const {
         std::vector<double> x(4, 0.5);
-        const Domain domain(context, surrogate_points{matrix(x.data(), 4, 1)});
+        const Domain domain(context,
+                            surrogate_points{matrix(x.data(), 4, 1), nullptr, nullptr, nullptr});
         surrogate_plan* made = nullptr;
         const Answer found =
             answer(surrogate_plan_create(model.get(), domain.get(), nullptr, options.get(), &made));

@@ -31,9 +31,7 @@ protected:
         }
         int64_t size() const { return std::ssize(x); }
         surrogate_points points() {
-            surrogate_points points{matrix(x.data(), size(), 1)};
-            points.cloud = clouds.data();
-            return points;
+            return {matrix(x.data(), size(), 1), nullptr, clouds.data(), nullptr};
         }
         void bind(Plan& plan) {
             plan.bind_input("k", matrix(k.data(), size(), 1));
