@@ -938,7 +938,7 @@ SURROGATE_API surrogate_status surrogate_plan_bind_output_gradient(surrogate_pla
  *   name   of a field, or of a vector as in surrogate_plan_bind_input
  *   unit   the unit of the input in dL / d(input), which must equal the card's, or NULL
  * Local. Errors: as surrogate_plan_bind_input; INVALID_ARGUMENT (a plan without gradients=inputs),
- * NOT_SUPPORTED (whole numbers, classes and optional inputs; coordinates in erwin). Since 0.2 */
+ * NOT_SUPPORTED (whole numbers, classes and optional inputs). Since 0.2 */
 SURROGATE_API surrogate_status surrogate_plan_bind_input_gradient(surrogate_plan* plan,
                                                                   const char* name,
                                                                   const char* unit,
