@@ -122,6 +122,10 @@ void Forward<T>::attend_head(Communicator& comm, int64_t l, int64_t h) {
         sums.fill(std::numeric_limits<T>::quiet_NaN());
     }
     exchange_.return_sums(comm, queue_, h, sums);
+    if (!values_.empty()) {
+        const int64_t n = plan_->n_own() * shape.n_sum();
+        std::copy_n(sums.data(), n, values_[static_cast<size_t>(l)].sums.data() + h * n);
+    }
     for_tiles(plan_->n_own(), [&](int64_t tile, Scratch& scratch) {
         const Tile<T> to = h_.tile(tile);
         const Tile<T> attention{scratch.normed.data(), to.shape, to.stride};
@@ -160,6 +164,10 @@ void Forward<T>::finish_layer(int64_t l) {
         const Tile<T> h = h_.tile(tile);
         const Tile<T> normed{scratch.normed.data(), h.shape, h.stride};
         const Tile<T> hidden{scratch.hidden.data(), {2 * config_.h_dim, h.shape[1]}, h.stride};
+        if (!values_.empty()) {
+            const int64_t size = h.shape[0] * h.stride[0];
+            std::copy_n(h.data, size, values_[static_cast<size_t>(l)].inner.data() + tile * size);
+        }
         kernels::normalise<T>(queue_, weights.norm2, h, normed);
         const Tile<T> branch{&hidden(2 * config_.h_dim, 0), h.shape, h.stride};
         kernels::residual_mlp<T>(queue_, weights.ff.view(), normed, hidden, !drops(),
