@@ -122,14 +122,16 @@ void Forward<T>::attend_head(Communicator& comm, int64_t l, int64_t h) {
         sums.fill(std::numeric_limits<T>::quiet_NaN());
     }
     exchange_.return_sums(comm, queue_, h, sums);
-    if (!values_.empty()) {
-        const int64_t n = plan_->n_own() * shape.n_sum();
-        std::copy_n(sums.data(), n, values_[static_cast<size_t>(l)].sums.data() + h * n);
-    }
     for_tiles(plan_->n_own(), [&](int64_t tile, Scratch& scratch) {
         const Tile<T> to = h_.tile(tile);
         const Tile<T> attention{scratch.normed.data(), to.shape, to.stride};
-        const T* const from = sums.data() + tile * h_.n_column * shape.n_sum();
+        const int64_t first = tile * h_.n_column * shape.n_sum();
+        const T* const from = sums.data() + first;
+        if (!values_.empty()) {
+            T* const of_head =
+                values_[static_cast<size_t>(l)].sums.data() + h * plan_->n_own() * shape.n_sum();
+            std::copy_n(from, to.shape[1] * shape.n_sum(), of_head + first);
+        }
         kernels::hept::combine_tables<T>(queue_, shape, from, 0, 1, attention);
         // With dropout, h first receives the branch alone; kept_ has the stream before it.
         const bool is_alone = h == 0 && drops();

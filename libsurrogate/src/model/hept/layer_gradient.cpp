@@ -198,7 +198,7 @@ void LayerGradient<T>::block_backward(int64_t table, const Block<T>& block, Scra
 template <class T>
 void LayerGradient<T>::blocks_backward(int64_t h) {
     dtokens_.begin(h);
-    dtokens_.fill(0);
+    dtokens_.fill(0, queue_);
     for (int64_t table = 0; table < config_.n_hashes; ++table) {
         queue_.parallel_for(attention_.n_block(), [&](int64_t i, int thread) {
             block_backward(table, attention_.block(table, i),

@@ -77,7 +77,7 @@ void NetworkGradient<T>::forward(Communicator& comm, const LeafInputs<T>& inputs
     drop_embedding(x_[0]);
     for (int64_t i = 0; i < config_.num_layers; ++i) {
         NodeTiles<T>& next = x_[static_cast<size_t>(i + 1)];
-        next.assign(nodes(i));
+        next.assign(queue_, nodes(i));
         pass_.run(i, comm, gather_, next, layer_.values(i));
     }
     readout_.run(comm, x_.back(), y.leaves);
@@ -264,7 +264,7 @@ template <class T>
 void NetworkGradient<T>::backward(Communicator& comm, const LeafInputs<T>& inputs,
                                   const Predictions<const T>& dy, GradientSums& sums,
                                   const Tiles<T>& dreal) {
-    dx_.fill(0);
+    dx_.fill(queue_, 0);
     if (place_of(config_) == Place::cloud) {
         read_cloud_backward(dy.rows, sums);
     } else {

@@ -281,7 +281,7 @@ void LayerGradient<T>::run(int64_t i, Communicator& comm, CutGather<T>& gather,
     now_ = &values_[saves_less_ ? 0 : static_cast<size_t>(i)];
     attention_.use(&now_->qkv);
     if (saves_less_) attend(layers_.layer(i), comm, gather, x);
-    dqkv_.fill(0);
+    dqkv_.fill(queue_, 0);
     for_chunks(*chunks_, queue_, master, sums,
                range_of(master, name + "mha.ff.weight", name + "mlpblock.3.bias"),
                [&](int64_t chunk, int thread, const Gradients& gradients) {
