@@ -90,6 +90,10 @@ FamilyCase make_flare() {
         {.name = "LatentBlocksOfTwoTiles",
          .file = ablation({{"num_latents", 100}, {"num_latent_blocks", 2}}),
          .n_point = 50},
+        {.name = "OfPhysicsNemo",
+         .file = stored(stored_case("flare/physicsnemo_time")),
+         .is_small = true,
+         .n_point = 70},
         {.name = "MeanOfTokens", .file = sequence({}), .n_point = 150},
         {.name = "LargestOfTokens",
          .file = sequence({{"pool", "max"}, {"pos_embed", "rope"}}),
@@ -102,7 +106,8 @@ FamilyCase make_flare() {
     };
     for (NetworkCase& network : flare.networks) network.n_failing_in_turn = 1000;  // all
     for (const std::string name : {"tiny", "tiny_options", "odd", "mid", "layers",
-                                   "ablation_shared", "ablation_latent_blocks"})
+                                   "ablation_shared", "ablation_latent_blocks", "physicsnemo_small",
+                                   "physicsnemo_ratio2", "physicsnemo_time"})
         flare.goldens.push_back({name, stored_case("flare/" + name), 1e-12});
     const std::vector<RefusedPlan> refused = {
         {"OnTheSphere", "Fields", {}, a_sphere, SURROGATE_NOT_SUPPORTED, "scattered points"},
@@ -146,6 +151,7 @@ FamilyCase make_flare_with_gradients() {
         const std::string names[] = {
             "TwoBlocksOfPoints", "Fields",          "NoPoint",      "OnePoint",
             "EveryOption",       "SharedLatents",   "LatentBlocks", "LatentBlocksOfTwoTiles",
+            "OfPhysicsNemo",
             "MeanOfTokens",      "LargestOfTokens", "ClassToken",   "ClassTokenAlone",
             "EachToken"};
         return std::ranges::find(names, network.name) == std::end(names);
