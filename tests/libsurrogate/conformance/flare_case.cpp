@@ -105,9 +105,9 @@ FamilyCase make_flare() {
         {.name = "EachToken", .file = stored(stored_case("flare/lra_tokens_mask")), .n_point = 12},
     };
     for (NetworkCase& network : flare.networks) network.n_failing_in_turn = 1000;  // all
-    for (const std::string name : {"tiny", "tiny_options", "odd", "mid", "layers",
-                                   "ablation_shared", "ablation_latent_blocks", "physicsnemo_small",
-                                   "physicsnemo_ratio2", "physicsnemo_time"})
+    for (const std::string name :
+         {"tiny", "tiny_options", "odd", "mid", "layers", "ablation_shared",
+          "ablation_latent_blocks", "physicsnemo_small", "physicsnemo_ratio2", "physicsnemo_time"})
         flare.goldens.push_back({name, stored_case("flare/" + name), 1e-12});
     const std::vector<RefusedPlan> refused = {
         {"OnTheSphere", "Fields", {}, a_sphere, SURROGATE_NOT_SUPPORTED, "scattered points"},
@@ -149,11 +149,10 @@ FamilyCase make_flare_with_gradients() {
     flare.name = "FlareWithGradients";
     std::erase_if(flare.networks, [](const NetworkCase& network) {
         const std::string names[] = {
-            "TwoBlocksOfPoints", "Fields",          "NoPoint",      "OnePoint",
-            "EveryOption",       "SharedLatents",   "LatentBlocks", "LatentBlocksOfTwoTiles",
-            "OfPhysicsNemo",
-            "MeanOfTokens",      "LargestOfTokens", "ClassToken",   "ClassTokenAlone",
-            "EachToken"};
+            "TwoBlocksOfPoints", "Fields",        "NoPoint",         "OnePoint",
+            "EveryOption",       "SharedLatents", "LatentBlocks",    "LatentBlocksOfTwoTiles",
+            "OfPhysicsNemo",     "MeanOfTokens",  "LargestOfTokens", "ClassToken",
+            "ClassTokenAlone",   "EachToken"};
         return std::ranges::find(names, network.name) == std::end(names);
     });
     for (NetworkCase& network : flare.networks) network.n_failing_in_turn = 50;

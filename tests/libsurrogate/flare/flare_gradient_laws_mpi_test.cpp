@@ -84,8 +84,8 @@ TEST_P(FlareGradientSlope, AlongWeightsIsTheGradient) {
 INSTANTIATE_TEST_SUITE_P(Files, FlareGradientSlope,
                          testing::Values("tiny", "tiny_options", "layers", "ablation_shared",
                                          "ablation_latent_blocks", "physicsnemo_ratio2",
-                                         "lra_mean_sin", "lra_tokens_mask", "sequence_cls_abs", "sequence_max_rope",
-                                         "sequence_mean_mask"),
+                                         "lra_mean_sin", "lra_tokens_mask", "sequence_cls_abs",
+                                         "sequence_max_rope", "sequence_mean_mask"),
                          [](const auto& name) { return name.param; });
 
 // ---- dropout ----
@@ -307,8 +307,8 @@ TEST_P(FlareGradientBits, OfPredictionsAreThoseOfPlansWithoutGradients) {
 INSTANTIATE_TEST_SUITE_P(Files, FlareGradientBits,
                          testing::Values("tiny_options", "odd", "ablation_shared",
                                          "ablation_latent_blocks", "physicsnemo_small",
-                                         "physicsnemo_time", "lra_mean_sin",
-                                         "lra_tokens_mask", "sequence_cls_abs", "sequence_max_rope",
+                                         "physicsnemo_time", "lra_mean_sin", "lra_tokens_mask",
+                                         "sequence_cls_abs", "sequence_max_rope",
                                          "sequence_mean_mask"),
                          [](const auto& name) { return name.param; });
 

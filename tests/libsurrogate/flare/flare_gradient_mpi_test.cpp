@@ -28,8 +28,8 @@ double largest(const std::vector<double>& values) {
 struct GoldenGradients {
     GoldenGradients(const Context& context, const Model& model, const GoldenFile& file,
                     const char* partition, const GradientWay& way)
-        : own(context, model, own_rows(partition, file.tensor("check/input/target").shape[1], world),
-              way) {
+        : own(context, model,
+              own_rows(partition, file.tensor("check/input/target").shape[1], world), way) {
         const GoldenTensor target = file.tensor("check/input/target");
         const int64_t n_sample = target.shape[0];
         for (int64_t sample = 0; sample < n_sample; ++sample) {
@@ -56,8 +56,7 @@ struct GoldenGradients {
         std::vector<std::vector<double>> ports;
         for (const surrogate_port_info& port : model.ports())
             if (!port.is_output)
-                ports.push_back(
-                    file.tensor(std::string("check/input/") + port.name).part(sample));
+                ports.push_back(file.tensor(std::string("check/input/") + port.name).part(sample));
         const int64_t n = file.tensor("check/input/target").shape[1];
         std::vector<double> rows;
         for (int64_t i = 0; i < n; ++i) {

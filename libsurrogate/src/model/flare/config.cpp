@@ -247,9 +247,8 @@ void Reader::read_physicsnemo() {
     c_.ffn = chain(channels, hidden, channels, 0);
     c_.out_proj = chain(channels, 0, c_.out_dim, -1);
     p.time_fc = p.time_input ? chain(channels, channels, channels, 0) : MlpShape{};
-    require(!p.time_input || channels % 2 == 0,
-            "time_input takes channels in pairs: n_hidden is " + std::to_string(channels) +
-                " and must be even");
+    require(!p.time_input || channels % 2 == 0, "time_input takes channels in pairs: n_hidden is " +
+                                                    std::to_string(channels) + " and must be even");
 }
 
 }  // namespace

@@ -57,8 +57,8 @@ struct PhysicsNemoConfig {
 /// has the site attention_site + i.
 constexpr int64_t word_site = 0, head_site = 1, attention_site = 2;
 
-/// The classes: FLAREModel (and FLAREExperimentalModel), BigFLAREModel, ModelWrapper of the official
-/// code, and FLARE of PhysicsNeMo.
+/// The classes: FLAREModel (and FLAREExperimentalModel), BigFLAREModel, ModelWrapper of the
+/// official code, and FLARE of PhysicsNeMo.
 enum class Variant { model, ablation, sequence, physicsnemo };
 
 /// Holds the checked hyperparameters of a class. Source: constructors of vpuri3/FLARE.py and of
@@ -86,7 +86,7 @@ struct Config {
     bool is_sequence() const { return variant == Variant::sequence; }
     bool is_physicsnemo() const { return variant == Variant::physicsnemo; }
     int64_t head_dim() const { return channel_dim / num_heads; }
-    int64_t n_tensor() const;  ///< of layout, at most
+    int64_t n_tensor() const;                 ///< of layout, at most
     double flops_of_keys_and_values() const;  ///< of a point in a block
 };
 
@@ -97,7 +97,7 @@ Config parse_config(const nlohmann::json& network);
 /// All weights in the order of the official state_dict.
 std::vector<TensorSpec> layout(const Config& config);
 
-/// Names of the common parts in the variants. Those of `block` are relative to a block.
+/// Names of the common parts in the variants. Names in `block` are relative to a block.
 struct TensorNames {
     std::string in_proj, out_norm, out_proj;
     std::string out_proj_layers[2];  ///< of an out_proj of two layers

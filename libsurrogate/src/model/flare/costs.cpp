@@ -19,9 +19,8 @@ std::vector<LayerCost> costs_of(const Config& config, const Work& work) {
         list.push_back({"time_fc", n * config.physicsnemo.time_fc.flops(), 0, 0, 0});
     for (int64_t i = 0; i < config.num_blocks; ++i) {
         const std::string name = "blocks." + std::to_string(i);
-        list.push_back({name + " k, v, encode",
-                        n * config.flops_of_keys_and_values() + mixing, pairs,
-                        work.reduction_bytes, work.reductions});
+        list.push_back({name + " k, v, encode", n * config.flops_of_keys_and_values() + mixing,
+                        pairs, work.reduction_bytes, work.reductions});
         if (work.latent_flops > 0)
             list.push_back(
                 {name + " latent blocks", work.latent_flops, work.latent_exponentials, 0, 0});

@@ -27,9 +27,8 @@ GradientSweep<T>::GradientSweep(const Config& config, const Layers<T>& layers,
       places_(places) {
     resize();
     int64_t hidden = 0, saved = 0, n_layer = 0;
-    for (const MlpShape* shape :
-         {&config.in_proj, &config.out_proj, &config.k_proj, &config.v_proj, &config.ffn,
-          &config.physicsnemo.time_fc}) {
+    for (const MlpShape* shape : {&config.in_proj, &config.out_proj, &config.k_proj, &config.v_proj,
+                                  &config.ffn, &config.physicsnemo.time_fc}) {
         hidden = std::max(hidden, shape->n_hidden);
         saved = std::max(saved, 2 * shape->n_hidden * (shape->n_layer() - 1));
         n_layer = std::max(n_layer, shape->n_layer());
@@ -295,8 +294,7 @@ void GradientSweep<T>::enter(int64_t tile, Scratch& scratch, bool wants_inputs, 
 
 /// dtime without data: it is not computed.
 template <class T>
-void GradientSweep<T>::time_backward(int64_t tile, Scratch& scratch, double* arena,
-                                     Tile<T> dtime) {
+void GradientSweep<T>::time_backward(int64_t tile, Scratch& scratch, double* arena, Tile<T> dtime) {
     const int64_t n_frequency = config_.channel_dim / 2;
     const Tile<const T> time = kernels::channels(ports_.input(tile), config_.in_proj.n_in, 1);
     const Tile<T> code = view_of(scratch.normed.data(), tile);

@@ -118,8 +118,8 @@ private:
                       kernels::flare::LatentSums<T> dz, double* arena);
     void start_block(int64_t block, int64_t tile, Scratch& scratch, const Latents& latents,
                      double* arena);
-    void heads_backward(int64_t block, int64_t tile, Scratch& scratch, kernels::Tile<const T> normed,
-                        double* arena, kernels::Tile<T> dnormed);
+    void heads_backward(int64_t block, int64_t tile, Scratch& scratch,
+                        kernels::Tile<const T> normed, double* arena, kernels::Tile<T> dnormed);
     void enter(int64_t tile, Scratch& scratch, bool wants_inputs, double* arena);
     void time_backward(int64_t tile, Scratch& scratch, double* arena, kernels::Tile<T> dtime);
 

@@ -29,8 +29,8 @@ void head_linear_backward(const kernels::Queue& queue, const kernels::Linear<T>&
     const int64_t n_head = x.shape[0] / layer.n_in;
     for (int64_t head = 0; head < n_head; ++head) {
         const auto of_head = kernels::channels(dy, head * layer.n_out, layer.n_out);
-        kernels::linear_gradient<T>(
-            queue, kernels::channels(x, head * layer.n_in, layer.n_in), of_head, gradient);
+        kernels::linear_gradient<T>(queue, kernels::channels(x, head * layer.n_in, layer.n_in),
+                                    of_head, gradient);
         kernels::linear_backward<T>(queue, layer, of_head, {}, accumulate,
                                     kernels::channels(dx, head * layer.n_in, layer.n_in));
     }

@@ -60,8 +60,7 @@ void add_embeddings(Layout& layout, const Config& c) {
 
 /// Tensors of the time, an input of PhysicsNeMo's FLARE. The frequencies are a buffer of PyTorch.
 void add_time(Layout& layout, const Config& c) {
-    layout.push_back(
-        {.name = "time_embed.freqs", .shape = {c.channel_dim / 2}, .is_fixed = true});
+    layout.push_back({.name = "time_embed.freqs", .shape = {c.channel_dim / 2}, .is_fixed = true});
     add_mlp(layout, "time_fc", c.physicsnemo.time_fc);
 }
 

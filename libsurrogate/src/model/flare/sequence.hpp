@@ -129,8 +129,7 @@ void project_attention(const kernels::Queue& queue, const BlockWeights<T>& weigh
                        const AttentionDropout& dropout, const BlockTile& at,
                        kernels::Tile<const T> y, kernels::Tile<const T> before,
                        kernels::Tile<T> branch, kernels::Tile<T> mid) {
-    if (!dropout.is_on())
-        return kernels::linear<T>(queue, weights.out_proj, y, before, mid);
+    if (!dropout.is_on()) return kernels::linear<T>(queue, weights.out_proj, y, before, mid);
     kernels::linear<T>(queue, weights.out_proj, y, {}, branch);
     if (mid.data != before.data)
         std::copy_n(before.data, before.shape[0] * before.stride[0], mid.data);

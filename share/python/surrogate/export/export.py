@@ -192,7 +192,7 @@ def _array_hash(samples):
 def _add_provenance(card, data, weights_path):
     """What a reader will ask in two years; keys that the caller gave stay."""
     versions = [f"Python {platform.python_version()}"]
-    for package in ("torch", "safetensors", "numpy", "torch-harmonics"):
+    for package in ("torch", "safetensors", "numpy", "torch-harmonics", "nvidia-physicsnemo"):
         try:
             versions.append(f"{package} {importlib.metadata.version(package)}")
         except importlib.metadata.PackageNotFoundError:
