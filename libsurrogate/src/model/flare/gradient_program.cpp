@@ -67,7 +67,9 @@ private:
             RowExchange<int64_t> rows(this->comm(), route, 1);
             std::ranges::copy(positions_, rows.solver());
             rows.to_canonical(1);
-            positions_.assign(rows.canonical(), rows.canonical() + rows.n_canonical());
+            this->comm().agree([&] {
+                positions_.assign(rows.canonical(), rows.canonical() + rows.n_canonical());
+            });
         }
         Shared::reorder(std::move(route));
     }
