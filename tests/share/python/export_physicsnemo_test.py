@@ -203,8 +203,10 @@ class PhysicsNemo(unittest.TestCase):
         self.refused("use_te=True", "Transformer Engine", state_dict=state | scale, check=False)
         for key in ("unified_pos", "use_te"):
             model = made()
-            setattr(model, key, True)
+            model._args["__args__"][key] = True
             self.refused(key + "=True", model=model)
+            write_checkpoint(self.path("trained.mdlus"), model)
+            self.refused(key + "=True", model=self.path("trained.mdlus"))
         without = {name: tensor for name, tensor in state.items() if not name.endswith("q_global")}
         self.refused("another Transolver of PhysicsNeMo", "Attn.q_global", state_dict=without, check=False)
         self.refused("network.act must be one of gelu, silu", model=made(act="elu"))

@@ -69,7 +69,6 @@ class FLARE(nn.Module):
         super().__init__()
         arguments = {key: value for key, value in locals().items() if key not in ("self", "__class__")}
         self._args = {"__name__": "FLARE", "__module__": "physicsnemo.models.flare.flare", "__args__": arguments}
-        self.unified_pos, self.use_te = unified_pos, use_te
         self.preprocess = Layers(embedding_dim + functional_dim, 2 * n_hidden, n_hidden, activations[act])
         if time_input:
             self.time_embed = TimeEmbedding(n_hidden)

@@ -98,7 +98,7 @@ def run(options):
     card = read_card(options.card)
     weights, origin = sources.read_weights(options.weights, options.key)
     tell(f"weights of {options.weights} ({origin})")
-    physicsnemo_flare.refuse_others(None, weights)
+    physicsnemo_flare.refuse_others({}, weights)
     state = physicsnemo_flare.complete_state(sources.clean_state(weights))
     module = None
     if origin == physicsnemo_flare.origin:

@@ -314,7 +314,7 @@ def export_model(
             "case nobody can tell a wrong number of heads, activation or scale from a right one"
         )
     state_dict = module.state_dict() if state_dict is None else state_dict
-    physicsnemo_flare.refuse_others(module, state_dict)
+    physicsnemo_flare.refuse_others(physicsnemo_flare.arguments_of(module), state_dict)
     state = physicsnemo_flare.complete_state(sources.clean_state(state_dict))
     card = _checked_card(card, module, state)
     constructor = _complete_network(card, module, state)

@@ -76,6 +76,7 @@ def open_checkpoint(path, card, needs_module):
     if checkpoint is None:
         raise ExportError(f"'{path}' is not a checkpoint of PhysicsNeMo (.mdlus): it is no archive of args.json and model.pt")
     arguments, state = checkpoint
+    refuse_others(arguments, state)
     found = {key: value for key, value in arguments.items() if value is not None}
     card = {"family": "flare", **(card or {})}
     card["network"] = join({"model": class_name, **card.get("network", {})}, found, "the checkpoint has")
@@ -122,8 +123,9 @@ def is_state(state):
     return _first in state and "blocks.0.Attn.q_global" in state
 
 
-def refuse_others(module, state):
-    """Refuses what is not built of FLARE, and other networks with the layers of a Transolver. state: names as they are."""
+def refuse_others(arguments, state):
+    """Refuses what is not built of FLARE, and other networks with the layers of a Transolver. arguments: of the constructor,
+    as far as they are known; state: names as they are."""
     signs = (
         ("use_te", "layers of Transformer Engine", r"ln_mlp1\.layer_norm_weight$|Attn\..*_extra_state$"),
         ("unified_pos", "distances to a reference grid in place of coordinates", r"^(module\.|_orig_mod\.)*embedding$"),
@@ -132,7 +134,7 @@ def refuse_others(module, state):
     if not any("preprocess." in name for name in names):
         return
     for key, what, sign in signs:
-        if getattr(module, key, False) or any(re.search(sign, name) for name in names):
+        if arguments.get(key) or any(re.search(sign, name) for name in names):
             raise ExportError(f"FLARE of PhysicsNeMo with {key}=True ({what}) is not supported; train it with {key}=False")
     if not any(name.endswith("Attn.q_global") for name in names):
         raise ExportError(
@@ -163,9 +165,14 @@ def from_weights(state):
     }
 
 
+def arguments_of(module):
+    """The arguments that a module of PhysicsNeMo keeps; none of other modules."""
+    return getattr(module, "_args", {}).get("__args__", {})
+
+
 def from_module(module, constructor):
-    """The arguments that a module of PhysicsNeMo keeps."""
-    arguments = getattr(module, "_args", {}).get("__args__", {})
+    """The same in the form of a card."""
+    arguments = arguments_of(module)
     return {key: list(v) if isinstance(v, tuple) else v for key, v in arguments.items() if key in constructor and v is not None}
 
 
