@@ -51,7 +51,7 @@ SURROGATE_API PetscErrorCode surrogate_petsc_error_code(surrogate_status status)
  *   -surrogate_device N|auto        -surrogate_timeout_s N
  *   -surrogate_reproducible         -surrogate_check_finite
  *   -surrogate_range count|warn|error  -surrogate_agree
- *   -surrogate_coordinates physical|normalized
+ *   -surrogate_coordinates physical|normalized  -surrogate_allow_code
  *   prefix  put before these names ("flow_": -flow_surrogate_threads), or NULL
  * -help lists them. An option that is not in the database keeps the library's default. */
 SURROGATE_API PetscErrorCode surrogate_context_create_petsc(MPI_Comm comm, const char* prefix,
