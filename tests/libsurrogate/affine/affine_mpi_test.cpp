@@ -163,7 +163,10 @@ TEST_F(Affine, ReportsAnInputThatIsNotFinite) {
     const Refusal found = refusal([&] { plan.run(); });
     EXPECT_EQ(found.status, SURROGATE_NOT_FINITE);
     EXPECT_TRUE(found.says("'u'")) << found.text;
-    for (const double value : own_.p) EXPECT_TRUE(std::isnan(value));
+    if (rank_of(world) == size_of(world) - 1)
+        for (const double value : own_.p) EXPECT_TRUE(std::isnan(value));
+    else
+        EXPECT_EQ(own_.p, own_.expected_p);
 }
 
 TEST_F(Affine, IsSavedAndLoaded) {
