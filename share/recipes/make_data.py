@@ -383,32 +383,29 @@ sets = {
 }
 
 
+def write(name, samples=None, points=None, reduced=False, seed=0, folder=".", **options):
+    """Writes the training and the test set `name` to a folder. options: see surrogate.dataset."""
+    make, size, reduced_size, n_train = sets[name]
+    size = points or (reduced_size if reduced else size)
+    n_train = samples or n_train
+    rng = numpy.random.default_rng(seed)
+    for use, n in (("train", n_train), ("test", max(1, n_train // 4))):
+        path = f"{folder}/{name}_{use}.h5"
+        title = make.__doc__.split("\n")[0]
+        dataset.write(path, **make(rng, n, size), title=title, source="make_data.py", **options)
+        print(f"{path}: {n} samples")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("set", choices=sets)
+    parser.add_argument("name", metavar="SET", choices=sets, help=", ".join(sets))
     parser.add_argument("--samples", type=int, help="training samples; the test set has a quarter")
     parser.add_argument("--points", type=int, help="points of a sample of a cloud")
     parser.add_argument("--reduced", action="store_true", help="size of the reduced recipes")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--folder", default=".")
     parser.add_argument("--overwrite", action="store_true")
-    arguments = parser.parse_args()
-    make, size, reduced_size, n_train = sets[arguments.set]
-    if arguments.reduced:
-        size = reduced_size
-    if arguments.points:
-        size = arguments.points
-    n_train = arguments.samples or n_train
-    rng = numpy.random.default_rng(arguments.seed)
-    for use, n in (("train", n_train), ("test", max(1, n_train // 4))):
-        path = f"{arguments.set}_{use}.h5"
-        dataset.write(
-            path,
-            **make(rng, n, size),
-            overwrite=arguments.overwrite,
-            title=make.__doc__.split("\n")[0],
-            source=f"make_data.py {' '.join(sys.argv[1:])}",
-        )
-        print(f"{path}: {n} samples")
+    write(**vars(parser.parse_args()))
 
 
 if __name__ == "__main__":
