@@ -9,6 +9,7 @@
 #include <surrogate/surrogate_train.hpp>
 #include <vector>
 
+#include "tests/support/memory_meter.hpp"
 #include "tests/support/ranks.hpp"
 #include "tests/support/world.hpp"
 
@@ -140,6 +141,10 @@ TEST_F(Affine, DifferentiatesInBothDirections) {
     plan.bind_input_gradient("speed", column(gs.data(), 3));
     plan.run();
     plan.run_backward();
+    const MemoryMeter meter;
+    plan.run();
+    plan.run_backward();
+    EXPECT_EQ(meter.n_allocation(), 0);
     double sums[] = {0, 0, 0};
     for (int64_t id = 0; id < 200; ++id)
         sums[id % 3] += 3 * std::cos(0.9 * static_cast<double>(id)) / 3;
