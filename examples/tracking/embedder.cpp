@@ -18,8 +18,7 @@ constexpr double default_radius = 0.3;
 Embedding embed_by_direction(const std::vector<Hit>& hits) {
     Embedding embedding{3, {}, 0.05};
     for (const Hit& hit : hits)
-        for (const double number :
-             {std::cos(hit.azimuth), std::sin(hit.azimuth), std::asinh(hit.z / hit.radius)})
+        for (const double number : {std::cos(hit.azimuth), std::sin(hit.azimuth), eta_of(hit)})
             embedding.rows.push_back(float(number));
     return embedding;
 }

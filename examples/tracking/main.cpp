@@ -14,11 +14,11 @@
 //     mpirun -n 2 tracking -pileup 20 -noise 0.1      collisions along the beam, more noise
 //     mpirun -n 4 tracking -surrogate_reproducible    the same tracks on any number of ranks
 //     tracking -model ""                              without a surrogate, for comparison
-//     tracking -samples data -hits 3000 -seed 1000 -events 300
+//     tracking -samples hits.h5 -hits 3000 -seed 1000 -events 300
 //                                                     data for training (tutorials/tracking.md)
 //
-// Prints efficiency and fake rate against momentum, and the seconds of the surrogate and of
-// joining.
+// Prints scores of the embedding, efficiency and fake rate against momentum, and the seconds of the
+// surrogate and of joining.
 //
 // The coupling is in embedder.cpp (all calls of libsurrogate) and output.cpp (files).
 #include <cstdio>
@@ -26,6 +26,7 @@
 #include <stdexcept>
 
 #include "embedder.hpp"
+#include "embedding_score.hpp"
 #include "exchange.hpp"
 #include "join.hpp"
 #include "output.hpp"
@@ -77,7 +78,10 @@ void run(MPI_Comm comm, const Settings& settings) {
     MPI_Allreduce(MPI_IN_PLACE, &result.n_hit, 1, MPI_INT64_T, MPI_SUM, comm);
     const Embedding embedding = embed(comm, settings, hits, &result);
     result.radius = settings.radius > 0 ? settings.radius : embedding.radius;
-    const double begin = MPI_Wtime();
+    double begin = MPI_Wtime();
+    result.embedding = embedding_score(comm, hits, embedding, scored_momentum);
+    result.seconds_score = seconds_since(comm, begin);
+    begin = MPI_Wtime();
     const std::vector<int64_t> labels = join(comm, hits, embedding, result.radius);
     const std::vector<Track> candidates = collect(comm, hits, labels);
     result.seconds_join = seconds_since(comm, begin);

@@ -68,7 +68,7 @@ std::vector<Option> options(Settings* s) {
          [=](const std::string&) { s->is_reproducible = true; }},
         {"-output", "DIR", "hits.pvd and tracks.pvd for ParaView, and tracks.png",
          text_in(&s->output)},
-        {"-samples", "DIR", "write the events as .npy files for training, and nothing else",
+        {"-samples", "FILE", "write the events as a data set for training, and nothing else",
          text_in(&s->samples)},
         {"-help", "", "print this help", [=](const std::string&) { s->asks_for_help = true; }},
     };
