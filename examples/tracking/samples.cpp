@@ -11,6 +11,7 @@
 
 #include "exchange.hpp"
 #include "features.hpp"
+#include "put_rows.hpp"
 #include "stop.hpp"
 #include "tracks.hpp"
 
@@ -48,29 +49,18 @@ void describe(const Settings& settings, int64_t n_row, surrogate::NewDataset* se
     set->add("weight", {"row"}, "1", "1: hit of a particle that counts", SURROGATE_FLOAT32);
 }
 
-/// Writes values of one event. A write error is reported by finish, on all ranks.
-template <class Value, class Of>
-void put(surrogate::NewDataset* set, const char* name, int64_t first, const std::vector<Hit>& hits,
-         const Of& of) {
-    std::vector<Value> values;
-    for (const Hit& hit : hits) values.push_back(of(hit));
-    const surrogate_array array =
-        surrogate::column(values.data(), static_cast<int64_t>(values.size()));
-    surrogate_dataset_put(set->get(), name, first, &array);
-}
-
 void put_event(surrogate::NewDataset* set, int64_t first, const std::vector<Hit>& hits) {
     for (std::size_t c = 0; c < n_coordinate; ++c)
-        put<double>(set, coordinate_names[c].name, first, hits,
-                    [&](const Hit& hit) { return coordinates_of(hit)[c]; });
+        put_rows<double>(set, coordinate_names[c].name, first, hits,
+                         [&](const Hit& hit) { return coordinates_of(hit)[c]; });
     for (std::size_t f = 0; f < n_feature; ++f)
-        put<double>(set, feature_names[f].name, first, hits,
-                    [&](const Hit& hit) { return features_of(hit)[f]; });
-    put<int64_t>(set, "particle", first, hits, [](const Hit& hit) {
+        put_rows<double>(set, feature_names[f].name, first, hits,
+                         [&](const Hit& hit) { return features_of(hit)[f]; });
+    put_rows<int64_t>(set, "particle", first, hits, [](const Hit& hit) {
         return hit.particle < 0 ? int64_t{SURROGATE_IGNORED_LABEL} : hit.particle;
     });
-    put<double>(set, "pt", first, hits, [](const Hit& hit) { return hit.momentum; });
-    put<double>(set, "weight", first, hits, [](const Hit& hit) {
+    put_rows<double>(set, "pt", first, hits, [](const Hit& hit) { return hit.momentum; });
+    put_rows<double>(set, "weight", first, hits, [](const Hit& hit) {
         return hit.particle >= 0 && hit.n_of_particle >= int32_t{least_hits} ? 1.0 : 0.0;
     });
 }
