@@ -56,7 +56,8 @@ Embedding Embedder::embed(const std::vector<Hit>& hits) {
                           feature_names[f].unit);
     for (std::size_t e = 0; e < outputs.size(); ++e)
         plan_->bind_output(outputs[e].name,
-                           surrogate::column(embedding.rows.data() + e, n_hit, width), "1");
+                           surrogate::column(embedding.rows.data() + e, n_hit, width),
+                           outputs[e].unit);
     plan_->run();
     return embedding;
 }
