@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # tracking_training.sh TRACKING PILEUP SURROGATE EXAMPLE FOLDER LAUNCHER..: the recipes of the example with little data.
-# Data sets have the same bytes on one and two ranks; the programs run with the trained models, and their scores are
-# those of `surrogate evaluate`.
+# Data sets have the same bytes on one and two ranks; the programs run with the trained models, and `surrogate evaluate`
+# computes the same scores.
 set -u
 tracking=$1 pileup=$2 surrogate=$3 example=$4 folder=$5
 shift 5

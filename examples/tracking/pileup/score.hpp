@@ -7,8 +7,8 @@
 
 namespace pileup {
 
-/// Scores of rankings of the neutral particles above scored_pt, those of the primary collision
-/// being the wanted ones. Means over events.
+/// Scores of rankings of the neutral particles above scored_pt. Particles of the primary collision
+/// are wanted. Means over events.
 struct Score {
     int64_t n_scored = 0;
     double model = 0;      ///< average precision of the predictions
