@@ -190,6 +190,12 @@ void add_predict(CLI::App& app, Arguments& arguments) {
         ->type_name("none|zlib|lz4");
     verb->add_flag("--logits", predict.logits,
                    "Of a classifier: write the logits, too, as NAME_logit");
+    verb->add_option("--receptive-field", predict.receptive_field,
+                     "Also write the array receptive_field: the influence of each point on the "
+                     "prediction at the point (or cell center) nearest to this location")
+        ->type_name("X,Y,Z")
+        ->delimiter(',')
+        ->expected(1, 3);
     verb->add_flag("--ignore-units", predict.ignore_units, "Accept arrays with a different unit");
     auto* overwrite =
         verb->add_flag("--overwrite", predict.overwrite, "Replace an output that exists");
