@@ -108,7 +108,7 @@ void add_plan_options(CLI::App* verb, const Value& value) {
         ->type_name("N");
     verb->add_option("--vector", value("vector"),
                      "Vector instructions (default: auto, the widest that the machine has)")
-        ->type_name("auto|avx512|avx2|scalar");
+        ->type_name("auto|avx512|avx2|neon|scalar");
 }
 
 void add_info(CLI::App& app, InfoArguments& info) {

@@ -233,7 +233,7 @@ typedef struct surrogate_tensor {
  *                                     caller when the plan is created (OMP_NUM_THREADS,
  *                                     omp_set_num_threads). surrogate_context_describe states the
  *                                     reason
- *   vector        auto, avx512, avx2, scalar
+ *   vector        auto, avx512, avx2, neon, scalar
  *                                     SIMD instruction set of backend simd
  *   backend       auto, ref, simd, cuda
  *                 auto: simd; a device is used on request only

@@ -45,7 +45,7 @@ SURROGATE_API PetscErrorCode surrogate_petsc_error_code(surrogate_status status)
 
 /* Creates a context over the ranks of `comm`, with the options found in PETSc's database.
  * Collective.
- *   -surrogate_threads N|auto       -surrogate_vector auto|avx512|avx2|scalar
+ *   -surrogate_threads N|auto       -surrogate_vector auto|avx512|avx2|neon|scalar
  *   -surrogate_backend auto|ref|simd|cuda
  *   -surrogate_precision fp32|fp64|tf32|fp16|bf16
  *   -surrogate_device N|auto        -surrogate_timeout_s N
