@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# The same bits on arm64: cross-compiles the program `surrogate`, runs check cases under qemu-user at the levels neon and
-# scalar, and compares their hashes in reproducible mode with those of the program of this machine.
+# Bitwise identical results on arm64: cross-compiles the program `surrogate`, runs check cases under qemu-user at the levels neon and
+# scalar, and compares their hashes in reproducible mode with the hashes of the native program.
 #   sh tests/kernels/arm64.sh <native surrogate> <build folder> [file with a check case]...
 # Packages: g++-aarch64-linux-gnu qemu-user, and after `dpkg --add-architecture arm64`: libhwy-dev:arm64. The first build
 # takes about ten minutes on two cores. Without files: all check cases of tests/data and share/models.
@@ -43,5 +43,5 @@ $file, $level: $found, expected $wanted"
         fi
     done
 done
-echo "$n_equal hashes are those of this machine$failed"
+echo "$n_equal hashes are equal$failed"
 [ -z "$failed" ] && [ $n_equal -gt 0 ]
