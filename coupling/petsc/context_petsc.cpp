@@ -34,7 +34,7 @@ struct Option {
 
 constexpr std::array<Option<const char*>, 8> text_options = {{
     {"threads", "-surrogate_threads", "threads of a rank, or auto", "auto"},
-    {"vector", "-surrogate_vector", "vector level: auto, avx512, avx2, scalar", "auto"},
+    {"vector", "-surrogate_vector", "vector level: auto, avx512, avx2, neon, scalar", "auto"},
     {"backend", "-surrogate_backend", "kernels: auto, ref, simd, cuda", "auto"},
     {"precision", "-surrogate_precision",
      "fp32; fp64 with backend ref; tf32, fp16, bf16 with backend cuda", "fp32"},

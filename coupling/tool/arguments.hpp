@@ -9,6 +9,7 @@
 #include "coupling/tool/bench.hpp"
 #include "coupling/tool/check.hpp"
 #include "coupling/tool/convert.hpp"
+#include "coupling/tool/create.hpp"
 #include "coupling/tool/evaluate.hpp"
 #include "coupling/tool/info.hpp"
 #include "coupling/tool/predict.hpp"
@@ -22,6 +23,7 @@ struct Arguments {
     CheckArguments check;
     PredictArguments predict;
     ConvertArguments convert;
+    CreateArguments create;
     SpectrumArguments spectrum;
     BenchArguments bench;
     TrainArguments train;

@@ -38,6 +38,13 @@ const char* const convert_footer =
     "Exit status: 0 written; 2 bad usage or bad file, or the card and the tensors contradict.\n"
     "Example: surrogate convert old.safetensors new.safetensors --set inputs.mobility.max=14";
 
+const char* const create_footer =
+    "Fields are NAME or NAME=UNIT, and may be repeated. The columns of the matrix are the\n"
+    "coordinates, the inputs and the numbers per cloud, in this order.\n"
+    "Exit status: 0 written; 2 bad usage, or OUT exists.\n"
+    "Example: surrogate create affine test.safetensors --coordinate x=m --input temperature=K\n"
+    "  --output heat=W/m^2 --matrix 0,2.5 --offset -700";
+
 const char* const spectrum_footer =
     "For each block and head: the second eigenvalue (the first is 1), the number above 1e-6, exp "
     "of\n"
@@ -101,7 +108,7 @@ void add_plan_options(CLI::App* verb, const Value& value) {
         ->type_name("N");
     verb->add_option("--vector", value("vector"),
                      "Vector instructions (default: auto, the widest that the machine has)")
-        ->type_name("auto|avx512|avx2|scalar");
+        ->type_name("auto|avx512|avx2|neon|scalar");
 }
 
 void add_info(CLI::App& app, InfoArguments& info) {
@@ -296,6 +303,37 @@ void add_convert(CLI::App& app, ConvertArguments& convert) {
     verb->footer(convert_footer);
 }
 
+void add_create(CLI::App& app, CreateArguments& create) {
+    auto* verb = app.add_subcommand(
+        "create", "Write a model for tests without training: a linear map of each point");
+    verb->add_option("FAMILY", create.family, "Family of the model")
+        ->type_name("affine")
+        ->required();
+    verb->add_option("OUT", create.out, "New model file, with a check case")
+        ->type_name("FILE")
+        ->required();
+    verb->add_option("--coordinate", create.coordinates, "Coordinate, of axis 0, 1, ..")
+        ->type_name("FIELD")
+        ->allow_extra_args(false);
+    verb->add_option("--input", create.inputs, "Input field")
+        ->type_name("FIELD")
+        ->allow_extra_args(false);
+    verb->add_option("--cloud", create.numbers, "Input with one number per cloud")
+        ->type_name("FIELD")
+        ->allow_extra_args(false);
+    verb->add_option("--output", create.outputs, "Output field")
+        ->type_name("FIELD")
+        ->required()
+        ->allow_extra_args(false);
+    verb->add_option("--matrix", create.matrix, "Rows of the matrix, one per output: 1,2;3,4")
+        ->type_name("NUMBERS")
+        ->required();
+    verb->add_option("--offset", create.offset, "One number per output (default: zeros)")
+        ->type_name("NUMBERS");
+    verb->add_flag("--overwrite", create.overwrite, "Replace a file that exists");
+    verb->footer(create_footer);
+}
+
 void add_spectrum(CLI::App& app, SpectrumArguments& spectrum) {
     auto* verb = app.add_subcommand("spectrum", "Eigenvalues of FLARE's mixing, by block and head");
     add_model(verb, spectrum.model)->required();
@@ -373,6 +411,7 @@ std::unique_ptr<CLI::App> make_commands(Arguments& arguments) {
     add_predict(*app, arguments);
     add_evaluate(*app, arguments);
     add_convert(*app, arguments.convert);
+    add_create(*app, arguments.create);
     add_spectrum(*app, arguments.spectrum);
     add_bench(*app, arguments);
     add_train(*app, arguments.train);

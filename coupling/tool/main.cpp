@@ -57,6 +57,7 @@ Exit run(Job& job, int argc, char** argv) {
     if (subcommand == "predict") run_predict(job, arguments);
     if (subcommand == "evaluate") run_evaluate(job, arguments);
     if (subcommand == "convert") convert(job, arguments.convert);
+    if (subcommand == "create") create(job, arguments.create);
     if (subcommand == "spectrum") spectrum(job, arguments.spectrum);
     if (subcommand == "bench") run_bench(job, arguments);
     if (subcommand == "info") info(job, arguments.info);

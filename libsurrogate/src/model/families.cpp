@@ -7,6 +7,7 @@
 #include "libsurrogate/src/core/text.hpp"
 #include "libsurrogate/src/file/counters.hpp"
 #include "libsurrogate/src/file/stored_floats.hpp"
+#include "libsurrogate/src/model/affine/network.hpp"
 #include "libsurrogate/src/model/bsa/network.hpp"
 #include "libsurrogate/src/model/exported/network.hpp"
 #include "libsurrogate/src/model/flare/network.hpp"
@@ -23,6 +24,7 @@ struct Family {
     std::vector<TensorSpec> (*required)(const Card& card, int64_t n_found);
     std::unique_ptr<Network> (*make)(const ModelFile& file,
                                      const std::shared_ptr<const MasterWeights>& weights);
+    // Called for tensors only, so a family without tensors has neither.
     InitialValues (*initial)(const Card& card, const Layout& layout, size_t i, uint64_t seed);
     bool (*is_of_output)(const Card& card, const TensorSpec& tensor);
     std::optional<AttachedFile> (*attached)(const Card& card) = nullptr;
@@ -30,6 +32,7 @@ struct Family {
 
 std::span<const Family> families() {
     static const Family table[] = {
+        {"affine", affine::required_tensors, affine::make_network, nullptr, nullptr},
         {"bsa", bsa::required_tensors, bsa::make_network, bsa::initial_values, bsa::is_of_output},
         {"erwin", bsa::erwin::required_tensors, bsa::erwin::make_network,
          bsa::erwin::initial_values, bsa::erwin::is_of_output},
