@@ -44,8 +44,8 @@ std::span<const Family> families() {
          sequoia::is_of_output},
         {"sphere", sphere::required_tensors, sphere::make_network, sphere::initial_values,
          sphere::is_of_output},
-        {"torch", exported::required_tensors, exported::make_network, exported::initial_values,
-         exported::is_of_output, exported::attached_file},
+        {"torch", exported::required_tensors, exported::make_network, nullptr, nullptr,
+         exported::attached_file},
     };
     return table;
 }

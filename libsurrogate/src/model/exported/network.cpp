@@ -101,12 +101,4 @@ std::unique_ptr<Network> make_network(const ModelFile& file,
     return std::make_unique<ExportedNetwork>(parse_config(*file.card.network), file.attached);
 }
 
-InitialValues initial_values(const Card&, const Layout&, size_t, uint64_t) {
-    return {};
-}
-
-bool is_of_output(const Card&, const TensorSpec&) {
-    return false;
-}
-
 }  // namespace surrogate::impl::exported

@@ -25,8 +25,4 @@ std::optional<AttachedFile> attached_file(const Card& card);
 std::unique_ptr<Network> make_network(const ModelFile& file,
                                       const std::shared_ptr<const MasterWeights>& weights);
 
-/// See the table of families. There are no tensors.
-InitialValues initial_values(const Card& card, const Layout& layout, size_t i, uint64_t seed);
-bool is_of_output(const Card& card, const TensorSpec& tensor);
-
 }  // namespace surrogate::impl::exported
