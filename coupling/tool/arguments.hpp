@@ -32,6 +32,7 @@ struct Arguments {
     std::map<std::string, std::string>
         plan_options;              ///< of predict, evaluate and bench; for surrogate_options_set
     bool is_reproducible = false;  ///< of predict, evaluate and bench
+    bool allows_code = false;      ///< of predict, evaluate and bench
 };
 
 }  // namespace surrogate::tool

@@ -20,7 +20,7 @@ const char* const info_footer =
 const char* const check_footer =
     "Exit status: 0 passed; 1 ran and did not pass; 2 bad usage or bad file; 3 no check case in "
     "the\n"
-    "file or family not built.\n"
+    "file, or family not built or not allowed (--allow-code).\n"
     "Example: mpirun -n 4 surrogate check model.safetensors --partition scattered --json "
     "report.json";
 
@@ -82,6 +82,8 @@ const char* const evaluate_footer =
     "  --plot worst.png";
 
 const char* const model_help = "Model file (safetensors with a card)";
+const char* const allow_code_help =
+    "Run the machine code beside a model of family torch; only for files that you trust";
 const char* const reproducible_help =
     "Bitwise identical for any ranks, partition, threads and vectors (default: within 1e-6)";
 
@@ -130,6 +132,7 @@ void add_check(CLI::App& app, CheckArguments& check) {
                      "Partition of the points over ranks (default: contiguous)")
         ->type_name("contiguous|scattered|uneven");
     verb->add_flag("--reproducible", s.is_reproducible, reproducible_help);
+    verb->add_flag("--allow-code", s.allows_code, allow_code_help);
     add_plan_options(verb, [&](const std::string& key) -> std::string& {
         return key == "backend"     ? s.backend
                : key == "precision" ? s.precision
@@ -147,6 +150,7 @@ void add_check(CLI::App& app, CheckArguments& check) {
 void add_run_options(CLI::App* verb, Arguments& arguments) {
     auto& options = arguments.plan_options;
     verb->add_flag("--reproducible", arguments.is_reproducible, reproducible_help);
+    verb->add_flag("--allow-code", arguments.allows_code, allow_code_help);
     add_plan_options(verb, [&](const std::string& key) -> std::string& { return options[key]; });
     verb->add_option("--device", options["device"],
                      "Number of the device, with backend cuda (default: auto, the current one)")

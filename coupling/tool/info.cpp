@@ -168,7 +168,7 @@ std::string weights_of(const json& weights) {
         text += (text.empty() ? "" : ", ") + about.at("tensors").dump() +
                 (about.at("tensors") == 1 ? " tensor " : " tensors ") + type + " (" +
                 plain(about.at("read")) + ")";
-    return text;
+    return text.empty() ? "none in this file" : text;
 }
 
 /// Returns a text such as "2 features of 400 samples, 99 % within distance 3.2".

@@ -24,6 +24,7 @@ std::vector<std::pair<std::string, std::string>> plan_options(const Arguments& a
     for (const auto& [key, value] : arguments.plan_options)
         if (!value.empty()) options.emplace_back(key, value);
     if (arguments.is_reproducible) options.emplace_back("reproducible", "true");
+    if (arguments.allows_code) options.emplace_back("allow_code", "true");
     return options;
 }
 

@@ -37,6 +37,7 @@ const std::vector<Key>& keys() {
         {"coordinates", {"physical", "normalized"}},
         {"gradients", {"false", "true", "recompute", "inputs"}},
         {"states", {"1"}, 1, 99999},
+        {"allow_code", {"false", "true"}},
     };
     return table;
 }
