@@ -51,6 +51,11 @@ class Attention(torch.nn.Module):
         return self.outer(torch.softmax(h @ h.transpose(1, 2), -1) @ h)
 
 
+class FirstRows(torch.nn.Module):
+    def forward(self, x):
+        return x[:3]
+
+
 def mlp():
     torch.manual_seed(1)
     return torch.nn.Sequential(torch.nn.Linear(2, 16), torch.nn.GELU(), torch.nn.Linear(16, 1)).eval()
@@ -79,7 +84,7 @@ class Errors(unittest.TestCase):
         self.refused("rows depend on other rows; give per='cloud'", attention(), torch.rand(1, 9, 2), batch_axis=True)
         self.refused("has the shape (9, 2), expected [1, points, channels]", batch_axis=True)
         self.refused("the example has 9 points, expected from min_points = 10", min_points=10)
-        self.refused("maps 9 rows to 3 rows", torch.nn.MaxPool2d((3, 1)), torch.rand(9, 2))
+        self.refused("maps 9 rows to 3 rows", FirstRows())
         self.refused("the example holds float16", mlp().half(), torch.rand(9, 2).half())
         self.refused("2 inputs, but the module has 3 channels", torch.nn.Linear(3, 1), torch.rand(9, 3), card=card)
         self.refused("unknown key 'weights'", card={"weights": 1})
