@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Trains the two shipped models of airflow again, in the current folder, from the beginning: data,
-# Ball Sparse Attention in two parts, Sequoia. The models are airflow_bsa_sizes/last.safetensors and
-# airflow_sequoia/last.safetensors. About an hour on one core; run it again after an interruption.
+# Trains the three shipped models of airflow again, in the current folder, from the beginning: data,
+# Ball Sparse Attention in two parts, Sequoia, FLARE. The models are last.safetensors in
+# airflow_bsa_sizes, airflow_sequoia and airflow_flare. About an hour on one core; run it again after an interruption.
 #
 #     sh examples/airflow/train_shipped.sh [folder of the programs: build/bin]
 set -eu
@@ -17,3 +17,4 @@ bin=$(cd "${1:-$here/../../build/bin}" && pwd)
 train_or_go_on "$bin/surrogate" "$here/train_bsa.toml" airflow_bsa
 train_or_go_on "$bin/surrogate" "$here/train_bsa_sizes.toml" airflow_bsa_sizes
 train_or_go_on "$bin/surrogate" "$here/train_sequoia.toml" airflow_sequoia
+train_or_go_on "$bin/surrogate" "$here/train_flare.toml" airflow_flare

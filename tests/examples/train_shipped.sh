@@ -25,7 +25,7 @@ cat >bin/surrogate <<END
 #!/bin/sh
 # train CONFIG [--resume]
 recipe=\$(basename "\$2")
-sed 's/^epochs = .*/epochs = 1/; s/, "large.cars_10000.*20000.h5"//' "\$2" >"small_\$recipe"
+sed 's/^epochs = .*/epochs = 1/; s/, "large.cars_1[05].*20000.h5"//' "\$2" >"small_\$recipe"
 echo "\$recipe\${3:+ \$3}" >>calls
 exec "$programs/surrogate" train "small_\$recipe" \$3
 END

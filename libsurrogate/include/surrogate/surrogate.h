@@ -399,7 +399,7 @@ SURROGATE_API surrogate_status surrogate_model_create(surrogate_context* context
  * The file is written to "<path>.surrogate.tmp" and renamed into place when it is complete. Until
  * then, and if writing fails, an earlier file stays unchanged. Links are followed, and an earlier
  * file keeps its permissions.
- * Errors: IO; INVALID_ARGUMENT (NULL). Since 0.1 */
+ * Errors: IO; INVALID_ARGUMENT (NULL); NOT_SUPPORTED (family torch). Since 0.1 */
 SURROGATE_API surrogate_status surrogate_model_save(const surrogate_model* model, const char* path);
 
 /* Roles of a field of the card. Outputs are all classes or none is. */

@@ -220,6 +220,11 @@ uint64_t Model::hash() const {
 void Model::save(const char* path) const {
     const std::string name = agreed_path(*context_, path);
     context_->comm().agree([&] {
+        if (const auto attached = attached_file(card())) {
+            throw Error(Status::not_supported,
+                        "the network is in the file '" + printable(attached->name) +
+                            "', which is not copied; copy the model file and this file");
+        }
         if (context_->comm().rank() != 0) return;
         const auto values = std::as_const(*weights_).values();
         std::vector<WrittenTensor> tensors;
