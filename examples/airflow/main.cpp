@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Air around car-like bodies: the pressure on their surface from a panel method with PETSc, and
-// from a trained Ball Sparse Attention model whose inputs are the points of the surface and their
-// normals.
+// from a trained model (FLARE, Ball Sparse Attention or Sequoia) whose inputs are the points of the
+// surface and their normals.
 //
 // Build, with libsurrogate installed in PREFIX (or in its own build tree, where this program is
 // build/bin/airflow):
