@@ -128,10 +128,10 @@ def torch_package(
         example = torch.from_numpy(x if batch_axis else x[0])
         kind = next((one.dtype for one in model.parameters() if one.is_floating_point()), torch.float32)
         example = example.to(kind)
-    x = example.detach().cpu().contiguous()
-    dtype = str(x.dtype).removeprefix("torch.")
+    dtype = str(example.dtype).removeprefix("torch.")
     if dtype not in _bounds:
         raise ExportError(f"the example holds {dtype}, expected float32 or float64")
+    x = example.detach().cpu().float().to(example.dtype).contiguous()  # the check case stores single precision
     module = copy.deepcopy(model).cpu().eval()
     y = _run(module, x)
     _require_rows(x, y, batch_axis)
