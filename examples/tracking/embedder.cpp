@@ -11,7 +11,7 @@ namespace tracking {
 namespace {
 
 /// Radius with the largest efficiency minus fakes on the validation events of the training.
-constexpr double default_radius = 0.3;
+constexpr double default_radius = 0.6;
 
 }  // namespace
 

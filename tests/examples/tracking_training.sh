@@ -45,8 +45,7 @@ same_score() {
 same_data "$tracking" hits -hits 400 -events 4 -seed 100
 same_data "$tracking" watched -hits 300 -events 2 -seed 200
 recipe train.toml hits watched
-recipe train_dense.toml hits watched
-model=training_dense/average.safetensors
+model=training/average.safetensors
 "$tracking" -model $model -hits 300 -events 2 -seed 200 > run.log 2>&1 || fail "tracking" run.log
 grep -q "seconds: plan" run.log || fail "the model was not used" run.log
 "$surrogate" evaluate $model --data watched.h5 --particles particle --min-pt 0.9 --json accuracy.json > evaluate.log 2>&1 ||
