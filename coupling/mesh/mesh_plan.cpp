@@ -2,6 +2,7 @@
 #include "coupling/mesh/mesh_plan.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 namespace surrogate::tool {
 
@@ -98,6 +99,35 @@ Prediction MeshPlan::run(const MeshSample& sample,
     stage("evaluating the model");
     const bool is_bound = change == Change::none;
     return is_float_ ? evaluate(sample, floats_, is_bound) : evaluate(sample, doubles_, is_bound);
+}
+
+std::vector<double> MeshPlan::receptive_field(int64_t row) {
+    const int64_t n = domain_->n_local();
+    std::vector<std::vector<double>> of_outputs, of_inputs;
+    for (const surrogate_field_info& output : places_.at_points) {
+        of_outputs.emplace_back(static_cast<size_t>(n), 0.0);
+        if (row >= 0) of_outputs.back()[static_cast<size_t>(row)] = 1 / output.std;
+    }
+    std::vector<double> deviations;
+    job_.agree([&] {
+        for (size_t i = 0; i < of_outputs.size(); ++i)
+            plan_->bind_output_gradient(places_.at_points[i].name, column(of_outputs[i].data(), n));
+        for (const surrogate_field_info& input : model_.inputs()) {
+            if (input.role == SURROGATE_CLOUD) continue;
+            of_inputs.emplace_back(static_cast<size_t>(n));
+            deviations.push_back(input.std);
+            plan_->bind_input_gradient(input.name, column(of_inputs.back().data(), n));
+        }
+    });
+    job_.agree([&] { plan_->run_backward(); });
+    std::vector<double> norms(static_cast<size_t>(n));
+    for (size_t j = 0; j < norms.size(); ++j) {
+        double sum = 0;
+        for (size_t i = 0; i < of_inputs.size(); ++i)
+            sum += std::pow(deviations[i] * of_inputs[i][j], 2);
+        norms[j] = std::sqrt(sum);
+    }
+    return norms;
 }
 
 }  // namespace surrogate::tool

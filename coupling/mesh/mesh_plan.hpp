@@ -35,6 +35,12 @@ public:
     /// read_mesh_sample().
     Prediction run(const MeshSample& sample, const std::function<void(const std::string&)>& stage);
 
+    /// Returns how much each point of the last run's sample influences the point `row` of this rank
+    /// (-1: a point of another rank): the norm of the derivatives of the outputs' sum with respect
+    /// to the point's inputs and coordinates, outputs and inputs in deviations of the card. For
+    /// plans with gradients=inputs.
+    std::vector<double> receptive_field(int64_t row);
+
     int64_t n_made() const { return n_made_; }          ///< plans created
     int64_t n_followed() const { return n_followed_; }  ///< updates of the plan's points
 

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "coupling/tool/predictor.hpp"
 
+#include <algorithm>
+#include <cmath>
+#include <limits>
 #include <utility>
 
 #include "coupling/job/output.hpp"
@@ -25,6 +28,24 @@ void check_ranges(const Job& job, bool is_strict, const MeshSample& sample,
         throw Failure(Exit::not_passed,
                       "inputs are outside the range of the training data, and --strict was given: "
                       "nothing was computed, nothing is written");
+}
+
+/// Returns the index of the point that is nearest to `x`, on the rank that has it, else -1.
+/// Collective.
+int64_t nearest_point(const Job& job, const MeshSample& sample, const std::vector<double>& x) {
+    const auto n_axis = static_cast<size_t>(sample.n_axis);
+    double least = std::numeric_limits<double>::infinity();
+    int64_t nearest = -1;
+    for (int64_t i = 0; i < sample.n(); ++i) {
+        double distance = 0;
+        for (size_t a = 0; a < std::min(n_axis, x.size()); ++a)
+            distance += std::pow(sample.x[static_cast<size_t>(i) * n_axis + a] - x[a], 2);
+        if (distance < least) nearest = i;
+        least = std::min(least, distance);
+    }
+    const bool is_least = least == -job.max(-least);
+    const int64_t owner = -job.max(static_cast<int64_t>(is_least ? -job.rank() : -job.size()));
+    return owner == job.rank() ? nearest : -1;
 }
 
 FieldRequest request_of(const PredictArguments& arguments) {
@@ -54,6 +75,12 @@ Options checked_options(const PredictArguments& arguments) {
         for (const auto& [key, value] : arguments.options) options.set(key, value);
     } catch (const Error& error) {
         throw Failure(Exit::bad_usage, error.what());
+    }
+    if (!arguments.receptive_field.empty()) {
+        if (has_probes(arguments))
+            throw Failure(Exit::bad_usage, "--receptive-field is given, and --at is the mesh '" +
+                                               arguments.at + "'; leave one of them out");
+        options.set("gradients", "inputs");
     }
     return options;
 }
@@ -131,6 +158,9 @@ Predictor::Result Predictor::run(const std::string& mesh, const Target& target,
     check_ranges(job_, arguments_.strict, result.sample, result.ranges, when);
 
     Prediction evaluated = plan_->run(sample, stage);
+    std::vector<double> influence;
+    if (!arguments_.receptive_field.empty())
+        influence = plan_->receptive_field(nearest_point(job_, sample, arguments_.receptive_field));
     for (std::vector<double>& values : evaluated.at_points)
         values.erase(values.begin(), values.end() - written.n());
     if (has_class_array() && returns_probability(*model_)) make_logits(&evaluated.at_points[0]);
@@ -138,6 +168,8 @@ Predictor::Result Predictor::run(const std::string& mesh, const Target& target,
     FieldPlan fields = written.plan;
     fields.is_float = sample.plan.is_float;
     std::vector<MeshArray> arrays = arrays_of(fields, evaluated.at_points, &result);
+    if (!arguments_.receptive_field.empty())
+        arrays.push_back(real_array("receptive_field", fields.is_float, "1", influence));
     for (MeshArray& array : arrays) array.values = written.placement->spread(job_, array.values);
     stage("writing the mesh");
     if (!places_.at_points.empty())

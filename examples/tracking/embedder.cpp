@@ -11,15 +11,14 @@ namespace tracking {
 namespace {
 
 /// Radius with the largest efficiency minus fakes on the validation events of the training.
-constexpr double default_radius = 0.3;
+constexpr double default_radius = 0.6;
 
 }  // namespace
 
 Embedding embed_by_direction(const std::vector<Hit>& hits) {
     Embedding embedding{3, {}, 0.05};
     for (const Hit& hit : hits)
-        for (const double number :
-             {std::cos(hit.azimuth), std::sin(hit.azimuth), std::asinh(hit.z / hit.radius)})
+        for (const double number : {std::cos(hit.azimuth), std::sin(hit.azimuth), eta_of(hit)})
             embedding.rows.push_back(float(number));
     return embedding;
 }
@@ -57,7 +56,8 @@ Embedding Embedder::embed(const std::vector<Hit>& hits) {
                           feature_names[f].unit);
     for (std::size_t e = 0; e < outputs.size(); ++e)
         plan_->bind_output(outputs[e].name,
-                           surrogate::column(embedding.rows.data() + e, n_hit, width), "1");
+                           surrogate::column(embedding.rows.data() + e, n_hit, width),
+                           outputs[e].unit);
     plan_->run();
     return embedding;
 }

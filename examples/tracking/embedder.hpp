@@ -17,7 +17,7 @@ struct Embedding {
     double radius = 0;  ///< default radius: nearer hits are joined
 };
 
-/// Returns hits by their direction from the middle of the detector: (cos, sin of the azimuth,
+/// Returns hits by their direction from the vertex: (cos, sin of the azimuth,
 /// pseudorapidity). Used without a surrogate: good for straight tracks from one origin.
 Embedding embed_by_direction(const std::vector<Hit>& hits);
 

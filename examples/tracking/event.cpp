@@ -7,6 +7,7 @@
 
 #include "exchange.hpp"
 #include "random.hpp"
+#include "vertex.hpp"
 
 namespace tracking {
 
@@ -171,6 +172,7 @@ std::vector<Hit> read_events(MPI_Comm comm, uint64_t first_seed, int64_t n_event
             add_noise(seed, shape, event, number - n_particle, &hits);
     }
     move_to_owners(comm, &hits);
+    set_vertices(comm, n_event, &hits);
     return hits;
 }
 

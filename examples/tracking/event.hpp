@@ -20,6 +20,7 @@ struct Hit {
         local_phi;  ///< direction in the sensor's frame, from the shape of the cluster
     double size_along, size_across, size_depth;  ///< of the cluster
     double global_eta, global_phi;               ///< the direction in the frame of the detector
+    double vertex;  ///< of the event, along the beam: estimated from the directions
 
     // The truth, used for scores only.
     int64_t particle;       ///< distinct in all events; -1: noise

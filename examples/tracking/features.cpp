@@ -5,6 +5,15 @@
 
 namespace tracking {
 
+double eta_of(const Hit& hit) {
+    return std::asinh((hit.z - hit.vertex) / hit.radius);
+}
+
+const std::array<const char*, n_coordinate> axis_names = {"X", "Y", "Z", "4", "5", "6"};
+
+const std::array<Feature, n_coordinate> coordinate_names = {
+    {{"eta", "1"}, {"phi", "rad"}, {"r", "mm"}, {"phi.turn", "rad"}, {"z", "mm"}, {"eta.rz", "1"}}};
+
 const std::array<Feature, n_feature> feature_names = {{{"hit.radius", "mm"},
                                                        {"hit.azimuth", "rad"},
                                                        {"hit.z", "mm"},
@@ -22,7 +31,7 @@ const std::array<Feature, n_feature> feature_names = {{{"hit.radius", "mm"},
                                                        {"hit.layer", "1"}}};
 
 std::array<double, n_coordinate> coordinates_of(const Hit& hit) {
-    const double eta = std::asinh(hit.z / hit.radius);
+    const double eta = eta_of(hit);
     return {eta, hit.azimuth, hit.radius, hit.azimuth, hit.z, eta};
 }
 
@@ -31,7 +40,7 @@ std::array<double, n_feature> features_of(const Hit& hit) {
         hit.radius,
         hit.azimuth,
         hit.z,
-        std::asinh(hit.z / hit.radius),
+        eta_of(hit),
         std::cos(hit.azimuth) / hit.radius,  // u, v: circles through the beam are straight lines
         std::sin(hit.azimuth) / hit.radius,
         hit.charge,

@@ -8,12 +8,17 @@
 
 namespace tracking {
 
+/// Returns the pseudorapidity of a hit as seen from the vertex.
+double eta_of(const Hit& hit);
+
 /// A feature of a hit, with its name in the model card.
 struct Feature {
     const char *name, *unit;
 };
 
 constexpr std::size_t n_coordinate = 6, n_feature = 15;
+extern const std::array<Feature, n_coordinate> coordinate_names;
+extern const std::array<const char*, n_coordinate> axis_names;  ///< in data sets
 extern const std::array<Feature, n_feature> feature_names;
 
 /// Returns the coordinates of a hit in the network: pseudorapidity, azimuth, radius, azimuth, z,

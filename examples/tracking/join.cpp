@@ -4,12 +4,12 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <nanoflann.hpp>
 #include <numbers>
 #include <numeric>
 #include <unordered_map>
 
 #include "neighborhood.hpp"
+#include "tree.hpp"
 
 namespace tracking {
 
@@ -31,23 +31,6 @@ public:
 private:
     std::vector<std::size_t> parent_;
 };
-
-/// The nodes of an event in the interface of nanoflann.
-struct Points {
-    const std::vector<Node>& nodes;
-    const std::size_t* which;
-    std::size_t n;
-    std::size_t kdtree_get_point_count() const { return n; }
-    float kdtree_get_pt(std::size_t i, std::size_t axis) const {
-        return nodes[which[i]].place[axis];
-    }
-    template <class Box>
-    bool kdtree_get_bbox(Box&) const {
-        return false;
-    }
-};
-using Tree =
-    nanoflann::KDTreeSingleIndexAdaptor<nanoflann::L2_Simple_Adaptor<float, Points>, Points>;
 
 /// Returns the squared distance of two near hits, infinity for others. It is exactly symmetric, so
 /// that all ranks that have both hits agree.

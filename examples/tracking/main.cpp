@@ -14,22 +14,22 @@
 //     mpirun -n 2 tracking -pileup 20 -noise 0.1      collisions along the beam, more noise
 //     mpirun -n 4 tracking -surrogate_reproducible    the same tracks on any number of ranks
 //     tracking -model ""                              without a surrogate, for comparison
-//     tracking -samples data -hits 3000 -seed 1000 -events 300
+//     tracking -samples hits.h5 -hits 3000 -seed 1000 -events 300
 //                                                     data for training (tutorials/tracking.md)
 //
-// Prints efficiency and fake rate against momentum, and the seconds of the surrogate and of
-// joining.
+// Prints scores of the embedding, efficiency and fake rate against momentum, and the seconds of the
+// surrogate and of joining.
 //
 // The coupling is in embedder.cpp (all calls of libsurrogate) and output.cpp (files).
 #include <cstdio>
-#include <exception>
-#include <stdexcept>
 
 #include "embedder.hpp"
+#include "embedding_score.hpp"
 #include "exchange.hpp"
 #include "join.hpp"
 #include "output.hpp"
 #include "picture.hpp"
+#include "program.hpp"
 #include "report.hpp"
 #include "samples.hpp"
 #include "stop.hpp"
@@ -37,13 +37,6 @@
 namespace tracking {
 
 namespace {
-
-/// Returns the seconds since `begin` on the slowest rank.
-double seconds_since(MPI_Comm comm, double begin) {
-    double seconds = MPI_Wtime() - begin;
-    MPI_Allreduce(MPI_IN_PLACE, &seconds, 1, MPI_DOUBLE, MPI_MAX, comm);
-    return seconds;
-}
 
 /// Computes the embedding by the surrogate, or by direction if there is none; *result has the
 /// reason.
@@ -77,7 +70,10 @@ void run(MPI_Comm comm, const Settings& settings) {
     MPI_Allreduce(MPI_IN_PLACE, &result.n_hit, 1, MPI_INT64_T, MPI_SUM, comm);
     const Embedding embedding = embed(comm, settings, hits, &result);
     result.radius = settings.radius > 0 ? settings.radius : embedding.radius;
-    const double begin = MPI_Wtime();
+    double begin = MPI_Wtime();
+    result.embedding = embedding_score(comm, hits, embedding, scored_momentum);
+    result.seconds_score = seconds_since(comm, begin);
+    begin = MPI_Wtime();
     const std::vector<int64_t> labels = join(comm, hits, embedding, result.radius);
     const std::vector<Track> candidates = collect(comm, hits, labels);
     result.seconds_join = seconds_since(comm, begin);
@@ -93,32 +89,15 @@ void run(MPI_Comm comm, const Settings& settings) {
     print_result(comm, settings, result);
 }
 
-int guarded(MPI_Comm comm, int argc, char** argv) {
-    const int rank = rank_of(comm);
-    const auto tell = [&](const std::exception& error) {
-        if (rank == 0) std::fprintf(stderr, "tracking: %s\n", error.what());
-    };
-    try {
-        const Settings settings = Settings::read({argv + 1, argv + argc});
-        if (settings.asks_for_help) {
-            if (rank == 0) std::fputs(Settings::help().c_str(), stdout);
-        } else if (!settings.samples.empty()) {
-            write_samples(comm, settings);
-        } else {
-            run(comm, settings);
-        }
-        return 0;
-    } catch (const std::invalid_argument& error) {  // invalid arguments are the same on every rank
-        tell(error);
-        return 2;
-    } catch (const Stop& error) {
-        tell(error);
-        return 1;
-    } catch (const std::exception& error) {  // of this rank only: others may wait for it
-        std::fprintf(stderr, "tracking, rank %d: %s\n", rank, error.what());
-        MPI_Abort(comm, 1);
+void program(MPI_Comm comm, const std::vector<std::string>& arguments) {
+    const Settings settings = Settings::read(arguments);
+    if (settings.asks_for_help) {
+        if (rank_of(comm) == 0) std::fputs(Settings::help().c_str(), stdout);
+    } else if (!settings.samples.empty()) {
+        write_samples(comm, settings);
+    } else {
+        run(comm, settings);
     }
-    return 1;
 }
 
 }  // namespace
@@ -127,7 +106,10 @@ int guarded(MPI_Comm comm, int argc, char** argv) {
 
 int main(int argc, char** argv) {
     MPI_Init(&argc, &argv);
-    const int status = tracking::guarded(MPI_COMM_WORLD, argc, argv);
+    const MPI_Comm comm = MPI_COMM_WORLD;
+    const int status = tracking::guarded(comm, "tracking", argc, argv, [&](const auto& arguments) {
+        tracking::program(comm, arguments);
+    });
     MPI_Finalize();
     return status;
 }

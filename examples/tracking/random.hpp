@@ -11,7 +11,7 @@ namespace tracking {
 std::array<uint32_t, 4> philox(std::array<uint32_t, 4> counter, std::array<uint32_t, 2> key);
 
 /// Purpose of the numbers; streams are independent of each other.
-enum class Stream : uint32_t { particle = 1, collision = 2, hit = 3, noise = 4 };
+enum class Stream : uint32_t { particle = 1, collision = 2, hit = 3, noise = 4, jet = 5 };
 
 /// The random numbers of one object of an event: a particle, a collision, ..
 class Random {

@@ -20,8 +20,7 @@ void print_head(MPI_Comm comm, const Settings& settings, const Result& r) {
     if (r.has_surrogate)
         std::printf("Surrogate: %s\n  %s\n", settings.model.c_str(), r.how.c_str());
     if (!r.problem.empty()) std::printf("surrogate not available: %s\n", r.problem.c_str());
-    if (!r.has_surrogate)
-        std::printf("Hits are joined by their direction from the middle of the detector.\n");
+    if (!r.has_surrogate) std::printf("Hits are joined by their direction from the vertex.\n");
     if (r.share_outside > 0.01)
         std::printf("%.0f %% of the hits are outside the training data\n", 100 * r.share_outside);
 }
@@ -60,12 +59,16 @@ void print_table(const Score& s) {
 void print_result(MPI_Comm comm, const Settings& settings, const Result& r) {
     if (rank_of(comm) != 0) return;
     print_head(comm, settings, r);
+    std::printf(
+        "embedding, %lld hits above %g GeV: accuracy@k %.1f %%, average precision %.1f %%\n",
+        static_cast<long long>(r.embedding.n_hit), scored_momentum, 100 * r.embedding.accuracy,
+        100 * r.embedding.average_precision);
     print_table(r.score);
     std::printf("\ntracks %016llx: hash of the groups of joined hits, at radius %g\n",
                 static_cast<unsigned long long>(r.fingerprint), r.radius);
     if (r.has_surrogate)
-        std::printf("seconds: plan %.3f, surrogate %.3f, joining %.3f\n", r.seconds_plan,
-                    r.seconds_surrogate, r.seconds_join);
+        std::printf("seconds: plan %.3f, surrogate %.3f, scores %.3f, joining %.3f\n",
+                    r.seconds_plan, r.seconds_surrogate, r.seconds_score, r.seconds_join);
     else
         std::printf("seconds: joining %.3f\n", r.seconds_join);
     std::printf(

@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "embedding_score.hpp"
 #include "score.hpp"
 #include "settings.hpp"
 
@@ -16,7 +17,8 @@ struct Result {
     std::string how;      ///< backend of its plan
     double radius = 0;
     double share_outside = 0;
-    double seconds_plan = 0, seconds_surrogate = 0, seconds_join = 0;
+    double seconds_plan = 0, seconds_surrogate = 0, seconds_score = 0, seconds_join = 0;
+    EmbeddingScore embedding;
     Score score;
     uint64_t fingerprint = 0;
 };

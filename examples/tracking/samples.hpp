@@ -5,10 +5,11 @@
 
 namespace tracking {
 
-/// Writes each event as DIR/event_SEED_HITS.npy, (hits, 14) doubles, by rank 0: layer, radius,
-/// azimuth, z, charge, local eta and phi, sizes along, across and through the sensor, global eta
-/// and phi, particle (-1: noise), momentum. Collective. Throws Stop on all ranks if a file cannot
-/// be written.
+/// Writes the events as a data set for `surrogate train`: one sample per event, with rows of hits.
+/// Variables are the inputs of the model, and `particle` (-100: noise), `pt` (GeV) and `weight` (1
+/// for hits of particles that count, else 0). The file has the same bytes on any number of ranks.
+/// Prints a line on rank 0. Collective. Throws Stop on all ranks if the file cannot be written, or
+/// if libsurrogate is built without HDF5.
 void write_samples(MPI_Comm comm, const Settings& settings);
 
 }  // namespace tracking

@@ -1,46 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "settings.hpp"
 
-#include <algorithm>
-#include <charconv>
-#include <cstdio>
-#include <functional>
 #include <stdexcept>
+
+#include "options.hpp"
 
 namespace tracking {
 
 namespace {
-
-struct Option {
-    std::string flag, value, text;
-    std::function<void(const std::string&)> read;  // value empty: called with ""
-};
-
-std::string text_of(double number) {
-    char text[32];
-    std::snprintf(text, sizeof text, "%.10g", number);
-    return text;
-}
-
-template <class Number>
-std::function<void(const std::string&)> number(const char* flag, Number least, Number most,
-                                               Number* result) {
-    return [=](const std::string& text) {
-        Number value{};
-        const char* end = text.data() + text.size();
-        const auto [stop, error] = std::from_chars(text.data(), end, value);
-        if (error != std::errc() || stop != end || text.empty() ||
-            !(value >= least && value <= most))
-            throw std::invalid_argument(std::string(flag) + " is " + (text.empty() ? "''" : text) +
-                                        ", expected a number from " + text_of(double(least)) +
-                                        " to " + text_of(double(most)));
-        *result = value;
-    };
-}
-
-std::function<void(const std::string&)> text_in(std::string* value) {
-    return [=](const std::string& text) { *value = text; };
-}
 
 std::vector<Option> options(Settings* s) {
     EventShape& e = s->shape;
@@ -68,7 +35,7 @@ std::vector<Option> options(Settings* s) {
          [=](const std::string&) { s->is_reproducible = true; }},
         {"-output", "DIR", "hits.pvd and tracks.pvd for ParaView, and tracks.png",
          text_in(&s->output)},
-        {"-samples", "DIR", "write the events as .npy files for training, and nothing else",
+        {"-samples", "FILE", "write the events as a data set for training, and nothing else",
          text_in(&s->samples)},
         {"-help", "", "print this help", [=](const std::string&) { s->asks_for_help = true; }},
     };
@@ -79,18 +46,7 @@ std::vector<Option> options(Settings* s) {
 Settings Settings::read(const std::vector<std::string>& arguments) {
     Settings settings;
     settings.model = TRACKING_MODEL;
-    const std::vector<Option> known = options(&settings);
-    for (std::size_t i = 0; i < arguments.size(); ++i) {
-        const auto found = std::find_if(known.begin(), known.end(), [&](const Option& option) {
-            return option.flag == arguments[i];
-        });
-        if (found == known.end())
-            throw std::invalid_argument("unknown option '" + arguments[i] +
-                                        "'; -help lists the options");
-        if (!found->value.empty() && i + 1 == arguments.size())
-            throw std::invalid_argument(found->flag + " needs a value: " + found->text);
-        found->read(found->value.empty() ? "" : arguments[++i]);
-    }
+    read_options(options(&settings), arguments);
     if (settings.shape.n_hit > 100000000 / settings.n_event)
         throw std::invalid_argument("-hits times -events must be at most 100,000,000");
     return settings;
@@ -98,13 +54,8 @@ Settings Settings::read(const std::vector<std::string>& arguments) {
 
 std::string Settings::help() {
     Settings defaults;
-    std::string text = "Tracks of charged particles, from hits that a trained surrogate embeds.\n";
-    for (const Option& option : options(&defaults)) {
-        std::string head = "  " + option.flag + " " + option.value;
-        head.resize(std::max<std::size_t>(head.size() + 1, 28), ' ');
-        text += head + option.text + "\n";
-    }
-    return text;
+    return "Tracks of charged particles, from hits that a trained surrogate embeds.\n" +
+           help_of(options(&defaults));
 }
 
 }  // namespace tracking

@@ -19,7 +19,7 @@ struct Settings {
     double radius = 0;  ///< in the embedding; 0: the default of the embedding
     bool is_reproducible = false;
     std::string output;   ///< directory; "": no files
-    std::string samples;  ///< directory of events to train on; then the program only writes them
+    std::string samples;  ///< data set of events to train on; then the program only writes it
 
     /// Reads the arguments after the program's name. Throws std::invalid_argument for an unknown
     /// option or a value out of its range.

@@ -83,10 +83,11 @@ int64_t number_at(const double* x, int location) {
 
 /// Largest difference to `wanted` over all rows of a file, relative to the largest value; every
 /// number must occur.
-double difference(const std::string& file, int location, const std::vector<double>& wanted) {
+double difference(const std::string& file, int location, const std::vector<double>& wanted,
+                  const char* array = "pressure") {
     const MeshFile mesh(Meshes::in(file), 0, 1);
     const auto x = mesh.positions(location);
-    const auto found = mesh.values(location, "pressure", 0);
+    const auto found = mesh.values(location, array, 0);
     std::vector<char> has(wanted.size());
     double largest = 0, scale = 0;
     for (const double value : wanted) scale = std::max(scale, std::abs(value));
@@ -206,6 +207,58 @@ TEST(Predict, MapsNameArraysAndOutputs) {
     tool::predict(Meshes::job(), options);
     EXPECT_EQ(names("q.vtu"), "mobility_input mobility ");
     Meshes::job().barrier();
+}
+
+/// Returns the norm of the derivatives of the prediction at point k with respect to the inputs of
+/// each point, in deviations of the card, by the library on one rank.
+std::vector<double> direct_influence(int64_t k) {
+    std::vector<double> x, a;
+    for (int j = 0; j <= n_y; ++j)
+        for (int i = 0; i <= n_x; ++i) {
+            const auto at = point(i, j);
+            x.insert(x.end(), at.begin(), at.end());
+            a.push_back(mobility(at[0], at[1]));
+        }
+    const auto n = static_cast<int64_t>(a.size());
+    const Context context;
+    const Model model(context, model_file);
+    const Domain domain(context, matrix(x.data(), n, 3));
+    Plan plan(model, domain, Options{{"gradients", "inputs"}});
+    std::vector<double> pressure(a.size()), w(a.size()), norm(a.size());
+    w.at(static_cast<size_t>(k)) = 1 / model.outputs()[0].std;
+    plan.bind_input("mobility", column(a.data(), n));
+    plan.bind_output("pressure", column(pressure.data(), n));
+    plan.bind_output_gradient("pressure", column(w.data(), n));
+    std::vector<std::vector<double>> gradients(3, std::vector<double>(a.size()));
+    const auto inputs = model.inputs();
+    for (size_t i = 0; i < 3; ++i)
+        plan.bind_input_gradient(inputs[i].name, column(gradients[i].data(), n));
+    plan.run();
+    plan.run_backward();
+    for (size_t j = 0; j < norm.size(); ++j)
+        norm[j] = std::hypot(inputs[0].std * gradients[0][j], inputs[1].std * gradients[1][j],
+                             inputs[2].std * gradients[2][j]);
+    return norm;
+}
+
+TEST(Predict, WritesTheReceptiveFieldOfTheNearestPoint) {
+    for (const char* in : {"serial.vtu", "ghosts.pvtu"}) {
+        auto options = replacing(in, "field.vtu");
+        options.receptive_field = {3.1 / n_x, 6.9 / n_y};
+        tool::predict(Meshes::job(), options);
+        EXPECT_LE(difference("field.vtu", SURROGATE_POINT,
+                             direct_influence(number_at(point(3, 7).data(), SURROGATE_POINT)),
+                             "receptive_field"),
+                  1e-5);
+        Meshes::job().barrier();
+    }
+}
+
+TEST(PredictRefuses, AReceptiveFieldWithASecondMesh) {
+    auto options = arguments("serial.vtu", "x.vtu");
+    options.receptive_field = {0.5, 0.5};
+    options.at = Meshes::in("serial.vti");
+    expect_words(refusal(options), {"--receptive-field", "--at is the mesh", "leave one of them"});
 }
 
 TEST(Predict, TakesPositionsFromArraysIfAMapNamesACoordinate) {

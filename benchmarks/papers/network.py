@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Networks of the papers on random points: their plans, operations and times of a run."""
+
+import csv
+import os
+import sys
+import time
+
+import numpy
+import surrogate
+
+
+def _field(name, **more):
+    return {"name": name, "unit": "1", "mean": 0.0, "std": 1.0, **more}
+
+
+def plan_of(family, network, points, n_field, n_output, **options):
+    """Returns a plan of a new network for points [n, axes], with n_field inputs beside the coordinates."""
+    context = surrogate.Context(**options)
+    axes = [_field(f"x{axis}", role="coordinate", axis=axis) for axis in range(points.shape[1])]
+    card = {
+        "format": 1,
+        "family": family,
+        "network": network,
+        "inputs": axes + [_field(f"input{i}", role="field") for i in range(n_field)],
+        "outputs": [_field(f"output{i}") for i in range(n_output)],
+    }
+    model = surrogate.Model.initialize(context, card)
+    return surrogate.Plan(model, surrogate.Domain(context, points))
+
+
+def operations_of(plan):
+    """Returns (flops, exponentials) of a run, a multiply-add as two.
+
+    They are the sums of the columns of Plan.describe, whose rows have three digits.
+    """
+    lines = iter(plan.describe().splitlines())
+    for line in lines:
+        if line.split()[1:3] == ["Mflop", "Mexp"]:
+            break
+    flops = exponentials = 0.0
+    for line in lines:
+        if line.startswith("total "):
+            return 1e6 * flops, 1e6 * exponentials
+        flops += float(line.split()[-5])
+        exponentials += float(line.split()[-4])
+    raise RuntimeError("the plan describes no operations")
+
+
+def seconds_of(plan, rounds=3):
+    """Returns the processor seconds of the cheapest of so many runs on random inputs, with 0 rounds of the first one."""
+    random = numpy.random.default_rng(0)
+    for field in plan.model.inputs:
+        if field.name.startswith("input"):
+            plan.bind_input(field.name, random.standard_normal(plan.input_domain.n_local).astype("float32"))
+    for field in plan.model.outputs:
+        plan.bind_output(field.name, numpy.empty(plan.input_domain.n_local, "float32"))
+    seconds = []
+    for _ in range(rounds + 1):
+        begin = time.process_time()
+        plan.run()
+        seconds.append(time.process_time() - begin)
+    return min(seconds[1:] or seconds)  # the first run initializes memory
+
+
+def write_table(folder, header, rows):
+    """Writes operations.csv into a folder, or that of the first argument, and prints it as a table in Markdown."""
+    folder = sys.argv[1] if len(sys.argv) > 1 else folder
+    with open(os.path.join(folder, "operations.csv"), "w", newline="") as file:
+        csv.writer(file).writerows([header, *rows])
+    for row in (header, ["---"] * len(header), *rows):
+        print("| " + " | ".join(map(str, row)) + " |")

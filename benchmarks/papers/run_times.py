@@ -1,0 +1,90 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Time and memory of a run against the number of points, beside full attention: curves of four papers, on one core of this machine.
+
+    python3 run_times.py bsa|hept|sequoia|flare [FOLDER]    writes run_times.csv and run_times.png, by default into the paper's folder
+
+Full attention is the library's own (attention_type "global"), with the channels, heads and layers of the network beside it. Seconds
+are processor seconds with one thread, without planning, of the cheapest of three runs, from 16,384 points on of one run; memory is the
+workspace of the plan.
+"""
+
+import csv
+import os
+import sys
+
+import matplotlib
+import numpy
+from network import plan_of, seconds_of
+
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt  # noqa: E402
+
+FULL = {"dimensionality": 3, "pos_enc": "none", "c_out": 1, "mlp_ratio": 4, "block_size": 2, "attention_type": "global", "should_rotate": False}
+BSA = {"dimensionality": 3, "pos_enc": "fourier", "c_in": 32, "c_out": 1, "c_hidden": 64, "depth": 18, "num_heads": 8, "mlp_ratio": 4,
+       "ball_size": 256, "block_size": 6, "should_rotate": True, "rotation_angle": 45.0}
+HEPT = {"in_dim": 15, "coords_dim": 6, "h_dim": 24, "num_heads": 8, "n_layers": 4, "num_w_per_dist": 10, "num_regions": 150, "n_hashes": 3,
+        "block_size": 100}
+SEQUOIA = {"dimensionality": 3, "pos_enc": "none", "tree": "points", "c_in": 16, "num_classes": 1}
+FLARE = {"in_dim": 19, "out_dim": 1, "channel_dim": 64, "num_blocks": 8, "num_heads": 8, "num_latents": 128}
+
+# of each paper: (name, family, network, axes, fields, outputs, largest number of points)
+CASES = {
+    "bsa": [
+        ("full attention", "bsa", {**BSA, "attention_type": "global"}, 3, 0, 1, 32768),
+        ("Erwin (balls alone)", "bsa", {**BSA, "attention_type": "ball"}, 3, 0, 1, 65536),
+        ("BSA", "bsa", {**BSA, "attention_type": "sparse"}, 3, 0, 1, 65536),
+        ("BSA without group selection", "bsa", {**BSA, "attention_kwargs": {"use_group_selection": False}}, 3, 0, 1, 65536),
+        ("BSA with group compression", "bsa", {**BSA, "attention_kwargs": {"use_coarse_q_attn": True, "use_coarse_q_importance": True}},
+         3, 0, 1, 65536),
+    ],
+    "hept": [("HEPT", "hept", HEPT, 6, 15, 12, 262144)],
+    "sequoia": [
+        ("full attention", "bsa", {**FULL, "c_in": 16, "c_hidden": 128, "depth": 4, "num_heads": 4}, 3, 16, 1, 32768),
+        ("Sequoia", "sequoia", SEQUOIA, 3, 16, 1, 65536),
+    ],
+    "flare": [
+        ("full attention", "bsa", {**FULL, "c_in": 16, "c_hidden": 64, "depth": 8, "num_heads": 8}, 3, 16, 1, 32768),
+        ("FLARE", "flare", FLARE, 3, 16, 1, 1048576),
+    ],
+}
+SMALLEST = {"bsa": 256, "hept": 1024, "sequoia": 2048, "flare": 1024}
+
+
+def measure(paper):
+    """Yields (name, points, seconds, bytes of the workspace)."""
+    for name, family, network, axes, fields, outputs, largest in CASES[paper]:
+        n = SMALLEST[paper]
+        while n <= largest:
+            points = numpy.random.default_rng(0).random((n, axes))
+            plan = plan_of(family, network, points, fields, outputs, threads=1)
+            seconds = seconds_of(plan, 3 if n < 16384 else 0)
+            yield name, n, f"{seconds:.4g}", plan.counter("workspace_bytes")
+            print(f"{name}, {n:,} points: {seconds:.4g} s", flush=True)
+            n *= 2 if paper != "flare" else 4
+
+
+def plot(rows, path):
+    figure, (left, right) = plt.subplots(1, 2, figsize=(9, 4))
+    for name in dict.fromkeys(row[0] for row in rows):
+        n, seconds, memory = zip(*(map(float, row[1:]) for row in rows if row[0] == name))
+        left.loglog(n, seconds, "o-", markersize=4, label=name)
+        right.loglog(n, numpy.array(memory) / 1e6, "o-", markersize=4)
+    left.set(xlabel="points", ylabel="seconds of a run, one core")
+    right.set(xlabel="points", ylabel="workspace in MB")
+    left.legend(fontsize=8)
+    figure.tight_layout()
+    figure.savefig(path, dpi=120)
+
+
+def main():
+    paper = sys.argv[1]
+    folder = sys.argv[2] if len(sys.argv) > 2 else os.path.join(os.path.dirname(os.path.abspath(__file__)), paper)
+    rows = list(measure(paper))
+    with open(os.path.join(folder, "run_times.csv"), "w", newline="") as file:
+        csv.writer(file).writerows([("network", "points", "seconds", "bytes"), *rows])
+    plot(rows, os.path.join(folder, "run_times.png"))
+
+
+if __name__ == "__main__":
+    main()
