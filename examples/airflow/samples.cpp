@@ -45,12 +45,13 @@ void Samples::describe(const Settings& settings, PetscInt n_point, File* file) c
         set.add(feature_names[f], {"row"}, feature_units[f], nullptr, SURROGATE_FLOAT32);
     set.add("pressure_coefficient", {"row"}, "1", "(p - p_0) / (rho v_0^2 / 2)", SURROGATE_FLOAT32);
     set.begin();
-    set.put("offset", 0, surrogate::column(file->offset.data(), settings.n_shape + 1));
 }
 
 PetscErrorCode Samples::create(MPI_Comm comm, const Settings& settings) {
     PetscFunctionBegin;
+    PetscMPIInt rank = 0;
     surrogate_context* context = nullptr;
+    PetscCallMPI(MPI_Comm_rank(comm, &rank));
     PetscCall(surrogate_context_create_petsc(comm, nullptr, &context));
     context_.emplace(context);
     std::error_code ignored;  // a file that cannot be created is reported, on all ranks
@@ -58,7 +59,9 @@ PetscErrorCode Samples::create(MPI_Comm comm, const Settings& settings) {
     for (const PetscInt n_point : settings.sample_points) {
         files_.push_back({offsets(settings, n_point),
                           surrogate::NewDataset(*context_, path_of(settings, n_point))});
+        auto& [offset, set] = files_.back();
         describe(settings, n_point, &files_.back());
+        if (rank == 0) set.put("offset", 0, surrogate::column(offset.data(), settings.n_shape + 1));
     }
     PetscFunctionReturn(0);
 }
