@@ -20,6 +20,24 @@ nlohmann::json bsa_network(const std::string& variant, int64_t depth) {
     return network;
 }
 
+nlohmann::json erwin_network(int64_t depth) {
+    return {{"pos_enc", "fourier"},
+            {"c_in", 64},
+            {"dimensionality", 3},
+            {"c_out", 1},
+            {"c_hidden", {32, 64}},
+            {"ball_sizes", {128, 128}},
+            {"enc_num_heads", {2, 4}},
+            {"enc_depths", {depth / 4, depth / 2}},
+            {"strides", {2}},
+            {"dec_num_heads", {2}},
+            {"dec_depths", {depth / 4}},
+            {"rotate", 45},
+            {"mlp_ratio", 4},
+            {"mp_steps", 1},
+            {"neighbors", 8}};
+}
+
 nlohmann::json sequoia_network(int64_t depth) {
     return {{"pos_enc", "fourier"}, {"tree", "points"}, {"num_layers", depth}};
 }

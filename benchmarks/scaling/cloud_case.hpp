@@ -15,6 +15,10 @@ namespace surrogate::bench {
 /// 8, 4 chosen blocks. variant: "bsa", "group_compression", "no_group", "mean", "ball", "full".
 nlohmann::json bsa_network(const std::string& variant, int64_t depth);
 
+/// Returns Erwin: 32 and 64 channels, heads of 16, balls of 128, 8 nearest neighbors. depth: of
+/// which half in the middle.
+nlohmann::json erwin_network(int64_t depth);
+
 /// Returns Sequoia on points: C = 128, 4 heads of 128, k = 16.
 nlohmann::json sequoia_network(int64_t depth);
 

@@ -28,6 +28,7 @@ float n_slab(int64_t n_head, int64_t i) {
 /// Returns weights of the size of trained models, by the fill rules of the specifications.
 float weight(const impl::TensorSpec& spec, int64_t i) {
     if (spec.name == "regions") return n_slab(spec.shape[2], i);
+    if (spec.name.ends_with("running_var")) return 1;
     const double wave =
         std::sin(1.3 * static_cast<double>(i) + static_cast<double>(spec.name.size()));
     if (spec.name.find("norm") != std::string::npos && spec.name.ends_with("weight"))

@@ -14,11 +14,12 @@ namespace surrogate::bench {
 namespace {
 
 std::string family_of(const std::string& name) {
-    return name == "flare" || name == "sequoia" || name == "hept" ? name : "bsa";
+    return name == "flare" || name == "sequoia" || name == "hept" || name == "erwin" ? name : "bsa";
 }
 
 nlohmann::json network_of(const std::string& name, int64_t n_layer) {
     if (name == "sequoia") return sequoia_network(n_layer);
+    if (name == "erwin") return erwin_network(n_layer);
     if (name == "hept") return hept_network(n_layer);
     if (name == "flare")
         return {{"in_dim", 3},           {"out_dim", 1},   {"channel_dim", 64},

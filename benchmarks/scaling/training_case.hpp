@@ -15,7 +15,7 @@ double processor_seconds();
 
 /// A model that can be trained on points by formula: cloud_positions, or hit_coordinates for hept.
 struct TrainingCase {
-    /// name: flare, sequoia, hept, or a variant of bsa_network.
+    /// name: flare, sequoia, hept, erwin (a multiple of 4 layers), or a variant of bsa_network.
     TrainingCase(const std::string& name, int64_t n_layer);
 
     bool is_hits;

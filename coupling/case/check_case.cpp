@@ -28,7 +28,8 @@ double seconds_since(Clock::time_point begin) {
 
 Options plan_options(const CheckSettings& settings) {
     Options options{{"reproducible", settings.is_reproducible ? "true" : "false"},
-                    {"coordinates", "normalized"}};
+                    {"coordinates", "normalized"},
+                    {"allow_code", settings.allows_code ? "true" : "false"}};
     if (!settings.backend.empty()) options.set("backend", settings.backend);
     if (!settings.precision.empty()) options.set("precision", settings.precision);
     if (!settings.threads.empty()) options.set("threads", settings.threads);
@@ -219,6 +220,17 @@ void judge_on_root(const Job& job, const LoadedCase& loaded, CheckResult& result
     std::memcpy(&result.outcome, bytes.data(), sizeof(CheckOutcome));
 }
 
+/// A package of machine code that may not be opened, or by no plug-in, is a family that is not
+/// built.
+Plan make_plan(const Model& model, const std::vector<Share>& shares, const Options& options) {
+    try {
+        return Plan(model, shares.front().domain, shares.back().domain, options);
+    } catch (const Error& error) {
+        if (error.status() != SURROGATE_NOT_SUPPORTED || model.family() != "torch") throw;
+        throw Failure(Exit::no_case, error.what());
+    }
+}
+
 }  // namespace
 
 CheckResult run_check(const Job& job, const Context& context, const LoadedCase& loaded,
@@ -232,7 +244,7 @@ CheckResult run_check(const Job& job, const Context& context, const LoadedCase& 
 
     job.barrier();
     const auto begin = Clock::now();
-    Plan plan(loaded.model, shares.front().domain, shares.back().domain, options);
+    Plan plan = make_plan(loaded.model, shares, options);
     result.seconds_plan = job.max(seconds_since(begin));
     result.backend = plan.option("backend");
     result.precision = plan.option("precision");

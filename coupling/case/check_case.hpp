@@ -17,6 +17,7 @@ namespace surrogate::tool {
 struct CheckSettings {
     std::string partition = "contiguous";  ///< of surrogate_partition(_sphere)
     bool is_reproducible = false;
+    bool allows_code = false;
     std::string backend, precision, threads, vector;
 };
 

@@ -72,6 +72,21 @@ PETSC_FORTRAN_API int32_t surrogate_fortran_plan_run_vec(surrogate_plan* plan, i
     return error;
 }
 
+PETSC_FORTRAN_API int32_t surrogate_fortran_plan_run_backward_vec(surrogate_plan* plan, int64_t n_w,
+                                                                  const vec_field* w, int64_t n_g,
+                                                                  const vec_field* g) {
+    vec_lists lists;
+    const PetscErrorCode taken = take_lists(n_w, w, n_g, g, &lists);
+    if (taken) {
+        surrogate_plan_agree(plan, SURROGATE_NO_MEMORY, "no memory for a list of Vecs");
+        return taken;
+    }
+    const PetscErrorCode error = surrogate_plan_run_backward_vec(
+        plan, lists.n_in, lists.fields, lists.n_out, lists.fields + lists.n_in);
+    free(lists.fields);
+    return error;
+}
+
 PETSC_FORTRAN_API int32_t surrogate_fortran_plan_create_mat(surrogate_plan* plan, int64_t n_in,
                                                             const vec_field* in, int64_t n_out,
                                                             const vec_field* out, int64_t* mat) {

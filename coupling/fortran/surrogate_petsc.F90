@@ -84,6 +84,14 @@ module surrogate_petsc
             type(surrogate_vec_field), intent(in) :: in(*), out(*)
             integer(c_int) :: code
         end function
+        function c_run_backward_vec(plan, n_w, w, n_g, g) &
+            bind(c, name="surrogate_fortran_plan_run_backward_vec") result(code)
+            import :: c_int, c_int64_t, c_ptr, surrogate_vec_field
+            type(c_ptr), value :: plan
+            integer(c_int64_t), value :: n_w, n_g
+            type(surrogate_vec_field), intent(in) :: w(*), g(*)
+            integer(c_int) :: code
+        end function
         function c_create_mat(plan, n_in, in, n_out, out, mat) &
             bind(c, name="surrogate_fortran_plan_create_mat") result(code)
             import :: c_int, c_int64_t, c_ptr, surrogate_vec_field
@@ -107,8 +115,8 @@ module surrogate_petsc
 
     public :: surrogate_petsc_error_code, surrogate_petsc_register, surrogate_context_create_petsc, &
         surrogate_model_load_petsc, surrogate_plan_create_petsc, surrogate_domain_create_dm, &
-        surrogate_domain_create_dm_sphere, surrogate_make_vec, surrogate_plan_run_vec, surrogate_plan_create_mat, &
-        surrogate_timeloop_step_vec
+        surrogate_domain_create_dm_sphere, surrogate_make_vec, surrogate_plan_run_vec, surrogate_plan_run_backward_vec, &
+        surrogate_plan_create_mat, surrogate_timeloop_step_vec
 
 contains
 
@@ -223,6 +231,14 @@ contains
         integer(c_int), intent(out), optional :: ierr
         call finish_petsc(c_run_vec(plan%handle, int(size(in), c_int64_t), in, int(size(out), c_int64_t), out), &
             "surrogate_plan_run_vec", ierr)
+    end subroutine
+
+    subroutine surrogate_plan_run_backward_vec(plan, w, g, ierr)
+        type(surrogate_plan), intent(in) :: plan
+        type(surrogate_vec_field), intent(in) :: w(:), g(:)
+        integer(c_int), intent(out), optional :: ierr
+        call finish_petsc(c_run_backward_vec(plan%handle, int(size(w), c_int64_t), w, int(size(g), c_int64_t), g), &
+            "surrogate_plan_run_backward_vec", ierr)
     end subroutine
 
     ! mat: jacobian%v of type(tMat).

@@ -34,7 +34,7 @@ struct Option {
 
 constexpr std::array<Option<const char*>, 8> text_options = {{
     {"threads", "-surrogate_threads", "threads of a rank, or auto", "auto"},
-    {"vector", "-surrogate_vector", "vector level: auto, avx512, avx2, scalar", "auto"},
+    {"vector", "-surrogate_vector", "vector level: auto, avx512, avx2, neon, scalar", "auto"},
     {"backend", "-surrogate_backend", "kernels: auto, ref, simd, cuda", "auto"},
     {"precision", "-surrogate_precision",
      "fp32; fp64 with backend ref; tf32, fp16, bf16 with backend cuda", "fp32"},
@@ -47,11 +47,14 @@ constexpr std::array<Option<const char*>, 8> text_options = {{
      "coordinates of domains: physical (as on the card), or normalized (as the network takes them)",
      "physical"},
 }};
-constexpr std::array<Option<PetscBool>, 3> flag_options = {{
+constexpr std::array<Option<PetscBool>, 4> flag_options = {{
     {"reproducible", "-surrogate_reproducible",
      "bitwise identical for any ranks, partition, threads and vector width", PETSC_FALSE},
     {"check_finite", "-surrogate_check_finite", "report NaN and infinity in fields", PETSC_TRUE},
     {"agree", "-surrogate_agree", "all ranks return the error of the rank at fault", PETSC_FALSE},
+    {"allow_code", "-surrogate_allow_code",
+     "run machine code beside model files of family torch, only from sources that you trust",
+     PETSC_FALSE},
 }};
 
 constexpr std::size_t n_option = text_options.size() + flag_options.size();

@@ -21,10 +21,10 @@ T value_of(const json& network, const char* key, T fallback) {
 
 FlareShape shape_of(const json& network) {
     const auto name = value_of<std::string>(network, "model", "FLAREModel");
-    if (name == "ModelWrapper")
-        fail(
-            "spectrum: the model is a sequence classifier (ModelWrapper), expected FLAREModel or "
-            "BigFLAREModel");
+    if (name == "ModelWrapper" || name == "FLARE")
+        fail(std::string("spectrum: the model is a ") +
+             (name == "FLARE" ? "FLARE of PhysicsNeMo" : "sequence classifier (ModelWrapper)") +
+             ", expected FLAREModel or BigFLAREModel");
     FlareShape s;
     s.is_ablation = name == "BigFLAREModel";
     s.channel_dim = value_of<int64_t>(network, "channel_dim", 64);

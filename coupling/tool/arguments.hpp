@@ -9,6 +9,7 @@
 #include "coupling/tool/bench.hpp"
 #include "coupling/tool/check.hpp"
 #include "coupling/tool/convert.hpp"
+#include "coupling/tool/create.hpp"
 #include "coupling/tool/evaluate.hpp"
 #include "coupling/tool/info.hpp"
 #include "coupling/tool/predict.hpp"
@@ -22,6 +23,7 @@ struct Arguments {
     CheckArguments check;
     PredictArguments predict;
     ConvertArguments convert;
+    CreateArguments create;
     SpectrumArguments spectrum;
     BenchArguments bench;
     TrainArguments train;
@@ -30,6 +32,7 @@ struct Arguments {
     std::map<std::string, std::string>
         plan_options;              ///< of predict, evaluate and bench; for surrogate_options_set
     bool is_reproducible = false;  ///< of predict, evaluate and bench
+    bool allows_code = false;      ///< of predict, evaluate and bench
 };
 
 }  // namespace surrogate::tool

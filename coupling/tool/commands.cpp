@@ -20,7 +20,7 @@ const char* const info_footer =
 const char* const check_footer =
     "Exit status: 0 passed; 1 ran and did not pass; 2 bad usage or bad file; 3 no check case in "
     "the\n"
-    "file or family not built.\n"
+    "file, or family not built or not allowed (--allow-code).\n"
     "Example: mpirun -n 4 surrogate check model.safetensors --partition scattered --json "
     "report.json";
 
@@ -37,6 +37,13 @@ const char* const convert_footer =
     "VALUE is JSON, or else a text. The library must be able to load the new file.\n"
     "Exit status: 0 written; 2 bad usage or bad file, or the card and the tensors contradict.\n"
     "Example: surrogate convert old.safetensors new.safetensors --set inputs.mobility.max=14";
+
+const char* const create_footer =
+    "Fields are NAME or NAME=UNIT, and may be repeated. The columns of the matrix are the\n"
+    "coordinates, the inputs and the numbers per cloud, in this order.\n"
+    "Exit status: 0 written; 2 bad usage, or OUT exists.\n"
+    "Example: surrogate create affine test.safetensors --coordinate x=m --input temperature=K\n"
+    "  --output heat=W/m^2 --matrix 0,2.5 --offset -700";
 
 const char* const spectrum_footer =
     "For each block and head: the second eigenvalue (the first is 1), the number above 1e-6, exp "
@@ -75,6 +82,8 @@ const char* const evaluate_footer =
     "  --plot worst.png";
 
 const char* const model_help = "Model file (safetensors with a card)";
+const char* const allow_code_help =
+    "Run the machine code beside a model of family torch; only for files that you trust";
 const char* const reproducible_help =
     "Bitwise identical for any ranks, partition, threads and vectors (default: within 1e-6)";
 
@@ -99,7 +108,7 @@ void add_plan_options(CLI::App* verb, const Value& value) {
         ->type_name("N");
     verb->add_option("--vector", value("vector"),
                      "Vector instructions (default: auto, the widest that the machine has)")
-        ->type_name("auto|avx512|avx2|scalar");
+        ->type_name("auto|avx512|avx2|neon|scalar");
 }
 
 void add_info(CLI::App& app, InfoArguments& info) {
@@ -123,6 +132,7 @@ void add_check(CLI::App& app, CheckArguments& check) {
                      "Partition of the points over ranks (default: contiguous)")
         ->type_name("contiguous|scattered|uneven");
     verb->add_flag("--reproducible", s.is_reproducible, reproducible_help);
+    verb->add_flag("--allow-code", s.allows_code, allow_code_help);
     add_plan_options(verb, [&](const std::string& key) -> std::string& {
         return key == "backend"     ? s.backend
                : key == "precision" ? s.precision
@@ -140,6 +150,7 @@ void add_check(CLI::App& app, CheckArguments& check) {
 void add_run_options(CLI::App* verb, Arguments& arguments) {
     auto& options = arguments.plan_options;
     verb->add_flag("--reproducible", arguments.is_reproducible, reproducible_help);
+    verb->add_flag("--allow-code", arguments.allows_code, allow_code_help);
     add_plan_options(verb, [&](const std::string& key) -> std::string& { return options[key]; });
     verb->add_option("--device", options["device"],
                      "Number of the device, with backend cuda (default: auto, the current one)")
@@ -292,6 +303,37 @@ void add_convert(CLI::App& app, ConvertArguments& convert) {
     verb->footer(convert_footer);
 }
 
+void add_create(CLI::App& app, CreateArguments& create) {
+    auto* verb = app.add_subcommand(
+        "create", "Write a model for tests without training: a linear map of each point");
+    verb->add_option("FAMILY", create.family, "Family of the model")
+        ->type_name("affine")
+        ->required();
+    verb->add_option("OUT", create.out, "New model file, with a check case")
+        ->type_name("FILE")
+        ->required();
+    verb->add_option("--coordinate", create.coordinates, "Coordinate, of axis 0, 1, ..")
+        ->type_name("FIELD")
+        ->allow_extra_args(false);
+    verb->add_option("--input", create.inputs, "Input field")
+        ->type_name("FIELD")
+        ->allow_extra_args(false);
+    verb->add_option("--cloud", create.numbers, "Input with one number per cloud")
+        ->type_name("FIELD")
+        ->allow_extra_args(false);
+    verb->add_option("--output", create.outputs, "Output field")
+        ->type_name("FIELD")
+        ->required()
+        ->allow_extra_args(false);
+    verb->add_option("--matrix", create.matrix, "Rows of the matrix, one per output: 1,2;3,4")
+        ->type_name("NUMBERS")
+        ->required();
+    verb->add_option("--offset", create.offset, "One number per output (default: zeros)")
+        ->type_name("NUMBERS");
+    verb->add_flag("--overwrite", create.overwrite, "Replace a file that exists");
+    verb->footer(create_footer);
+}
+
 void add_spectrum(CLI::App& app, SpectrumArguments& spectrum) {
     auto* verb = app.add_subcommand("spectrum", "Eigenvalues of FLARE's mixing, by block and head");
     add_model(verb, spectrum.model)->required();
@@ -369,6 +411,7 @@ std::unique_ptr<CLI::App> make_commands(Arguments& arguments) {
     add_predict(*app, arguments);
     add_evaluate(*app, arguments);
     add_convert(*app, arguments.convert);
+    add_create(*app, arguments.create);
     add_spectrum(*app, arguments.spectrum);
     add_bench(*app, arguments);
     add_train(*app, arguments.train);

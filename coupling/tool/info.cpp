@@ -168,7 +168,7 @@ std::string weights_of(const json& weights) {
         text += (text.empty() ? "" : ", ") + about.at("tensors").dump() +
                 (about.at("tensors") == 1 ? " tensor " : " tensors ") + type + " (" +
                 plain(about.at("read")) + ")";
-    return text;
+    return text.empty() ? "none in this file" : text;
 }
 
 /// Returns a text such as "2 features of 400 samples, 99 % within distance 3.2".
@@ -222,7 +222,7 @@ void print_model(const std::string& file, const Model& model, const json& about,
     lines.add("channels", ports_of(model));
     if (are_classes(model.outputs())) lines.add("classes", classes_of(model.outputs()));
     lines.add("parameters", grouped(about.at("parameters").get<int64_t>()));
-    lines.add("weights", weights_of(about.at("weights")));
+    if (!about.at("weights").empty()) lines.add("weights", weights_of(about.at("weights")));
     lines.add("network", pairs(network));
     lines.add("check case", check.text);
     if (!model.inputs().empty()) lines.add("pooled", pooled_of(model.input_statistics()));

@@ -24,6 +24,7 @@ std::vector<std::pair<std::string, std::string>> plan_options(const Arguments& a
     for (const auto& [key, value] : arguments.plan_options)
         if (!value.empty()) options.emplace_back(key, value);
     if (arguments.is_reproducible) options.emplace_back("reproducible", "true");
+    if (arguments.allows_code) options.emplace_back("allow_code", "true");
     return options;
 }
 
@@ -56,6 +57,7 @@ Exit run(Job& job, int argc, char** argv) {
     if (subcommand == "predict") run_predict(job, arguments);
     if (subcommand == "evaluate") run_evaluate(job, arguments);
     if (subcommand == "convert") convert(job, arguments.convert);
+    if (subcommand == "create") create(job, arguments.create);
     if (subcommand == "spectrum") spectrum(job, arguments.spectrum);
     if (subcommand == "bench") run_bench(job, arguments);
     if (subcommand == "info") info(job, arguments.info);

@@ -93,6 +93,8 @@ PlanMemory memory_of_grid(const Job& job, const Context& context, const Model& m
 
 PlanMemory plan_memory(const Job& job, const Context& context, const Model& model,
                        const std::string& file, bool has_no_limit) {
+    if (model.family() == "torch")
+        return unknown("the model is a package of machine code, which this command does not open");
     return model.input_domain().kind == SURROGATE_SPHERE
                ? memory_of_grid(job, context, model, file, has_no_limit)
                : memory_of_points(job, context, model, file, has_no_limit);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Air around car-like bodies: the pressure on their surface from a panel method with PETSc, and
-// from a trained Ball Sparse Attention model whose inputs are the points of the surface and their
-// normals.
+// from a trained model (FLARE, Ball Sparse Attention or Sequoia) whose inputs are the points of the
+// surface and their normals.
 //
 // Build, with libsurrogate installed in PREFIX (or in its own build tree, where this program is
 // build/bin/airflow):
@@ -40,19 +40,20 @@ namespace {
 
 PetscErrorCode write_samples(MPI_Comm comm, const Settings& settings, Study& study) {
     PetscFunctionBegin;
+    Samples samples;
+    PetscCall(samples.create(comm, settings));
     for (PetscInt k = 0; k < settings.n_shape; ++k) {
         Result result;
         PetscCall(
             study.solve(settings.seed + k, settings.sample_points[0], settings.n_panel, &result));
-        for (const PetscInt n : settings.sample_points) {
-            char name[32];
-            std::snprintf(name, sizeof name, "/car_%05d_%06d.npy", int(settings.seed + k), int(n));
-            PetscCall(study.sample(n));
-            PetscCall(write_sample(settings.samples + name, study.surface(), study.pressure()));
+        for (std::size_t file = 0; file < settings.sample_points.size(); ++file) {
+            PetscCall(study.sample(settings.sample_points[file]));
+            PetscCall(samples.write(file, k, study.surface(), study.pressure()));
         }
         PetscCall(
             PetscPrintf(comm, "body %d: %s\n", int(settings.seed + k), study.body_text().c_str()));
     }
+    PetscCall(samples.finish());
     PetscFunctionReturn(0);
 }
 

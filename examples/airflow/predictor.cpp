@@ -5,24 +5,9 @@
 
 #include <algorithm>
 
+#include "feature.hpp"
+
 namespace airflow {
-
-namespace {
-
-/// Inputs of the model that are fields, with the names of its card, in the order of feature_of().
-constexpr const char* feature_names[] = {"along",        "across",        "height",
-                                         "normal.along", "normal.across", "normal.up"};
-constexpr const char* feature_units[] = {"m", "m", "m", "1", "1", "1"};
-constexpr int n_feature = 6;
-
-/// Returns the inputs of a point. The body is symmetric, so the model is trained on one side only:
-/// left counts as right.
-std::array<double, n_feature> feature_of(const Vector3& place, const Vector3& normal) {
-    const double side = place.y < 0 ? -1 : 1;
-    return {place.x, side * place.y, place.z, normal.x, side * normal.y, normal.z};
-}
-
-}  // namespace
 
 /// Runs `work`, whose errors are the same on all ranks. An error is neither printed nor thrown:
 /// problem_ has its text, and the model is released. A failed MPI call is returned, because other

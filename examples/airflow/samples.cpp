@@ -1,68 +1,98 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "samples.hpp"
 
-#include <cstdio>
+#include <surrogate/surrogate_petsc.h>
+
+#include <array>
+#include <filesystem>
+
+#include "feature.hpp"
 
 namespace airflow {
 
 namespace {
 
-constexpr int n_column = 7;
+constexpr const char* coordinate_names[] = {"x", "y", "z"};
+constexpr const char* axis_names[] = {"X", "Y", "Z"};
 
-/// Returns the header of a .npy file of version 1.0, a multiple of 64 bytes.
-std::string npy_head(int64_t n_row) {
-    std::string text = "{'descr': '<f4', 'fortran_order': False, 'shape': (" +
-                       std::to_string(n_row) + ", " + std::to_string(n_column) + "), }";
-    constexpr std::size_t before = 10;  // magic, version, length of the text
-    text.append(63 - (before + text.size()) % 64, ' ');
-    text += '\n';
-    const auto n = static_cast<unsigned>(text.size());
-    return std::string("\x93NUMPY\x01\x00", 8) + char(n & 255) + char(n >> 8) + text;
-}
-
-bool write_file(const std::string& path, const std::vector<float>& rows) {
-    std::FILE* file = std::fopen(path.c_str(), "wb");
-    if (!file) return false;
-    const std::string head = npy_head(int64_t(rows.size()) / n_column);
-    bool is_written = std::fwrite(head.data(), 1, head.size(), file) == head.size();
-    is_written &= std::fwrite(rows.data(), sizeof(float), rows.size(), file) == rows.size();
-    return std::fclose(file) == 0 && is_written;
-}
-
-/// Returns the rows of this rank's points.
-PetscErrorCode local_rows(const Surface& surface, Vec pressure, std::vector<float>* rows) {
-    PetscFunctionBegin;
-    const PetscScalar* value = nullptr;
-    PetscCall(VecGetArrayRead(pressure, &value));
-    for (int64_t p = 0; p < surface.n_owned(); ++p) {
-        const Vector3 &x = surface.place()[p], &n = surface.normal()[p];
-        for (const double number : {x.x, x.y, x.z, n.x, n.y, n.z, double(value[p])})
-            rows->push_back(float(number));
+/// Returns the first row of each body on meshes of about n_point points, and the number of rows.
+std::vector<int64_t> offsets(const Settings& settings, PetscInt n_point) {
+    std::vector<int64_t> offset = {0};
+    for (PetscInt k = 0; k < settings.n_shape; ++k) {
+        const Body body = car_body(random_car(uint64_t(settings.seed + k)));
+        offset.push_back(offset.back() + BoxGrid::of_points(n_point, body.extent).n_point());
     }
-    PetscCall(VecRestoreArrayRead(pressure, &value));
-    PetscFunctionReturn(0);
+    return offset;
+}
+
+std::string path_of(const Settings& settings, PetscInt n_point) {
+    return settings.samples + "/cars_" + std::to_string(n_point) + ".h5";
 }
 
 }  // namespace
 
-PetscErrorCode write_sample(const std::string& path, const Surface& surface, Vec pressure) {
+void Samples::describe(const Settings& settings, PetscInt n_point, File* file) const {
+    surrogate::NewDataset& set = file->set;
+    set.set("title", "Pressure coefficient on car-like bodies, by a panel method");
+    set.set("source", settings.samples_command(n_point));
+    set.add_axis("sample", settings.n_shape);
+    set.add_axis("row", file->offset.back());
+    set.add_axis("offset", settings.n_shape + 1);
+    set.add("offset", {"offset"}, nullptr, "first row of a body", SURROGATE_INT64);
+    for (int a = 0; a < 3; ++a)
+        set.add(coordinate_names[a], {"row"}, "m", nullptr, SURROGATE_FLOAT32, axis_names[a]);
+    for (int f = 0; f < n_feature; ++f)
+        set.add(feature_names[f], {"row"}, feature_units[f], nullptr, SURROGATE_FLOAT32);
+    set.add("pressure_coefficient", {"row"}, "1", "(p - p_0) / (rho v_0^2 / 2)", SURROGATE_FLOAT32);
+    set.begin();
+    set.put("offset", 0, surrogate::column(file->offset.data(), settings.n_shape + 1));
+}
+
+PetscErrorCode Samples::create(MPI_Comm comm, const Settings& settings) {
     PetscFunctionBegin;
-    PetscMPIInt rank = 0, size = 0;
-    PetscCallMPI(MPI_Comm_rank(surface.comm(), &rank));
-    PetscCallMPI(MPI_Comm_size(surface.comm(), &size));
-    std::vector<float> mine, all;
-    PetscCall(local_rows(surface, pressure, &mine));
-    const int n = int(mine.size());
-    std::vector<int> counts(static_cast<std::size_t>(size)), first(counts.size(), 0);
-    PetscCallMPI(MPI_Gather(&n, 1, MPI_INT, counts.data(), 1, MPI_INT, 0, surface.comm()));
-    for (std::size_t r = 1; r < first.size(); ++r) first[r] = first[r - 1] + counts[r - 1];
-    if (rank == 0) all.resize(std::size_t(first.back() + counts.back()));
-    PetscCallMPI(MPI_Gatherv(mine.data(), n, MPI_FLOAT, all.data(), counts.data(), first.data(),
-                             MPI_FLOAT, 0, surface.comm()));
-    int is_written = rank != 0 || write_file(path, all);
-    PetscCallMPI(MPI_Bcast(&is_written, 1, MPI_INT, 0, surface.comm()));
-    PetscCheck(is_written, surface.comm(), PETSC_ERR_FILE_WRITE, "%s cannot be written",
-               path.c_str());
+    surrogate_context* context = nullptr;
+    PetscCall(surrogate_context_create_petsc(comm, nullptr, &context));
+    context_.emplace(context);
+    std::error_code ignored;  // a file that cannot be created is reported, on all ranks
+    std::filesystem::create_directories(settings.samples, ignored);
+    for (const PetscInt n_point : settings.sample_points) {
+        files_.push_back({offsets(settings, n_point),
+                          surrogate::NewDataset(*context_, path_of(settings, n_point))});
+        describe(settings, n_point, &files_.back());
+    }
+    PetscFunctionReturn(0);
+}
+
+PetscErrorCode Samples::write(std::size_t file, PetscInt body, const Surface& surface,
+                              Vec pressure) {
+    PetscFunctionBegin;
+    auto& [offset, set] = *std::next(files_.begin(), std::ptrdiff_t(file));
+    const int64_t first = offset[std::size_t(body)], n = surface.n_owned();
+    const PetscScalar* value = nullptr;
+    std::array<std::vector<double>, 3 + n_feature> columns;
+    for (int64_t p = 0; p < n; ++p) {
+        const Vector3 &x = surface.place()[p], &normal = surface.normal()[p];
+        const auto features = feature_of(x, normal);
+        for (int a = 0; a < 3; ++a) columns[a].push_back(std::array{x.x, x.y, x.z}[a]);
+        for (int f = 0; f < n_feature; ++f) columns[3 + f].push_back(features[f]);
+    }
+    PetscCall(VecGetArrayRead(pressure, &value));
+    const std::vector<double> target(value, value + n);
+    PetscCall(VecRestoreArrayRead(pressure, &value));
+    const surrogate::Domain domain(*context_, surrogate::matrix(&surface.place().data()->x, n, 3),
+                                   surface.id().data());
+    set.set_points(domain);
+    for (int a = 0; a < 3; ++a)
+        set.write(coordinate_names[a], first, surrogate::column(columns[a].data(), n));
+    for (int f = 0; f < n_feature; ++f)
+        set.write(feature_names[f], first, surrogate::column(columns[3 + f].data(), n));
+    set.write("pressure_coefficient", first, surrogate::column(target.data(), n));
+    PetscFunctionReturn(0);
+}
+
+PetscErrorCode Samples::finish() {
+    PetscFunctionBegin;
+    for (File& file : files_) file.set.finish();
     PetscFunctionReturn(0);
 }
 

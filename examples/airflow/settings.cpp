@@ -57,10 +57,11 @@ PetscErrorCode Settings::read(MPI_Comm comm) {
         read_text(PetscOptionsObject, "-model", "model file of the surrogate; \"\": none", &model));
     PetscCall(read_text(PetscOptionsObject, "-output", "directory for cars.pvd and .png", &output));
     PetscCall(read_text(PetscOptionsObject, "-samples",
-                        "directory for training files (.npy); the program only writes these",
+                        "directory for data sets for training, cars_<points>.h5; the program only "
+                        "writes these",
                         &samples));
     PetscCall(read_list(PetscOptionsObject, "-sample_points",
-                        "numbers of points, one file each, such as 1900,3800", &sample_points));
+                        "numbers of points, one data set each, such as 1900,3800", &sample_points));
     PetscCall(PetscOptionsBool("-sweep",
                                "error and seconds of the surrogate and of the solver with fewer "
                                "panels, against the solver with -panels",
@@ -79,6 +80,12 @@ PetscErrorCode Settings::read(MPI_Comm comm) {
     if (sample_points.empty()) sample_points = {n_point};
     PetscCall(check(comm));
     PetscFunctionReturn(0);
+}
+
+std::string Settings::samples_command(PetscInt n_sample_point) const {
+    return "airflow -samples .. -seed " + std::to_string(seed) + " -shapes " +
+           std::to_string(n_shape) + " -panels " + std::to_string(n_panel) + " -sample_points " +
+           std::to_string(n_sample_point);
 }
 
 PetscErrorCode Settings::check(MPI_Comm comm) const {

@@ -16,7 +16,7 @@ struct Settings {
     PetscInt n_shape = 1;
     std::string model;    ///< "": without a surrogate
     std::string output;   ///< directory, or "": no file is written
-    std::string samples;  ///< directory of samples for training, or ""
+    std::string samples;  ///< directory of data sets for training, or ""
     std::vector<PetscInt> sample_points;
     bool is_sweep = false;
     std::vector<PetscInt> sweep_panels = {2000, 3000, 4000, 6000};  ///< rising, below n_panel
@@ -26,6 +26,8 @@ struct Settings {
 
     /// Reads the options. Throws an error for a number out of its range. Collective.
     PetscErrorCode read(MPI_Comm comm);
+    /// Returns the command that writes the samples of a number of points.
+    std::string samples_command(PetscInt n_sample_point) const;
 
 private:
     PetscErrorCode check(MPI_Comm comm) const;

@@ -63,7 +63,7 @@ HWY_NOINLINE void score_rows(Rows a, Rows b, const Bias& bias, float* scores) {
 }
 
 /// Replaces the scores of n_row rows by p = 2^(s - log_sum). Scores of lanes in the padding are
-/// arbitrary; p stays within 2^-125 and 1 for any score.
+/// arbitrary; p stays within 2^-80 and 1 for any score.
 template <int n_row, int n_vector, bool lanes_are_queries>
 HWY_INLINE void weigh_rows_again(const OfQueries& of, int64_t row, float* scores) {
     constexpr int n = n_row * n_vector;
@@ -74,7 +74,7 @@ HWY_INLINE void weigh_rows_again(const OfQueries& of, int64_t row, float* scores
         const Vector lowest = element<lanes_are_queries>(of.lowest, r, i % n_vector),
                      log_sum = element<lanes_are_queries>(of.log_sum, r, i % n_vector);
         const Vector below = hn::Sub(at_least(lowest, load(scores + i * width)), log_sum);
-        x[i] = at_most(broadcast(0.0f), at_least(broadcast(lowest_power), below));
+        x[i] = at_most(broadcast(0.0f), at_least(broadcast(lowest_weight), below));
     }
     powers_of_two(x);
 #pragma GCC unroll 8

@@ -101,7 +101,7 @@ void attend_block(Rows q, Rows k, Rows v, int64_t n_key, float w, const Bias& bi
                        : is_careful ? score_keys<n_vector, false, true>
                                      : score_keys<n_vector, false, false>;
     score(q, k, n_key, bias, scores, maximum, taint);
-    weigh_block<n_vector>(n_key, scores, maximum, state.maximum, rescale, sum);
+    weigh_block<n_vector>(n_key, scores, maximum, state.maximum, rescale, sum, lowest_weight);
     for (int64_t j = 0; j < n_lane; j += width) {
         const Vector old = mul_add(load(state.sum + j), load(rescale + j), load(taint + j));
         store(mul_add(load(sum + j), broadcast(w), old), state.sum + j);

@@ -17,6 +17,11 @@ namespace surrogate::kernels::HWY_NAMESPACE {
 /// first-level cache.
 constexpr int64_t max_keys = 128;
 
+/// Smallest exponent of the weights of plain attention. A weight of 2^-80 beside the largest one
+/// does not change a sum in single precision, and its products with values and gradients are normal
+/// numbers: an instruction with subnormal operands takes more than a hundred cycles.
+constexpr float lowest_weight = -80;
+
 /// Means "no score yet": 1/16 above the most negative number, so that subtracting from it does not
 /// overflow.
 constexpr float no_score = -0x1.ep127f;
@@ -95,15 +100,16 @@ HWY_INLINE void weigh_rows(const Vector* largest, const Vector* lowest, float* s
     }
 }
 
-/// Replaces scores by weights 2^(S - m), in place, and returns their sums. A NaN score gives a NaN
-/// weight.
+/// Replaces scores by weights 2^max(limit, S - m), in place, and returns their sums. A NaN score
+/// gives a NaN weight.
 template <int n_vector>
-HWY_NOINLINE void weigh_keys(int64_t n_key, const float* maximum, float* scores, float* sums) {
+HWY_NOINLINE void weigh_keys(int64_t n_key, const float* maximum, float* scores, float* sums,
+                             float limit = lowest_power) {
     Vector sum[n_vector], largest[n_vector], lowest[n_vector];
     for (int j = 0; j < n_vector; ++j) {
         sum[j] = broadcast(0.0f);
         largest[j] = load(maximum + j * width);
-        lowest[j] = hn::Add(largest[j], broadcast(lowest_power));
+        lowest[j] = hn::Add(largest[j], broadcast(limit));
     }
     constexpr int n_row =
         width == 16 ? 4 : 2;  // vectors in flight against registers; measured in flare.md
@@ -121,9 +127,10 @@ HWY_NOINLINE void weigh_keys(int64_t n_key, const float* maximum, float* scores,
 ///   old_maximum    (n_lane)  becomes the new maximum
 ///   rescale        (n_lane)  factor for the sums and values so far
 ///   sums           (n_lane)  sums of the new weights
+///   limit          smallest exponent of a weight
 template <int n_vector>
 HWY_INLINE void weigh_block(int64_t n_key, float* scores, float* block_maximum, float* old_maximum,
-                            float* rescale, float* sums) {
+                            float* rescale, float* sums, float limit = lowest_power) {
     constexpr int64_t n_lane = n_vector * width;
     for (int64_t j = 0; j < n_lane; j += width) {
         const Vector largest = load(block_maximum + j);
@@ -131,7 +138,7 @@ HWY_INLINE void weigh_block(int64_t n_key, float* scores, float* block_maximum, 
         store(largest, old_maximum + j);
         store(tame_huge_scores(largest, n_key, n_lane, scores + j), block_maximum + j);
     }
-    weigh_keys<n_vector>(n_key, block_maximum, scores, sums);
+    weigh_keys<n_vector>(n_key, block_maximum, scores, sums, limit);
 }
 
 }  // namespace surrogate::kernels::HWY_NAMESPACE

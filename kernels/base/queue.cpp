@@ -23,6 +23,7 @@ const char* name(Backend backend) {
 const char* name(VectorLevel level) {
     switch (level) {
         case VectorLevel::scalar: return "scalar";
+        case VectorLevel::neon: return "neon";
         case VectorLevel::avx2: return "avx2";
         case VectorLevel::avx512: return "avx512";
     }
@@ -30,10 +31,20 @@ const char* name(VectorLevel level) {
 }
 
 VectorLevel best_vector_level() {
-    const auto targets = hwy::SupportedTargets();
-    if (targets & HWY_AVX3) return VectorLevel::avx512;
-    if (targets & HWY_AVX2) return VectorLevel::avx2;
+    for (const VectorLevel level : {VectorLevel::avx512, VectorLevel::avx2, VectorLevel::neon})
+        if (has_vector_level(level)) return level;
     return VectorLevel::scalar;
+}
+
+bool has_vector_level(VectorLevel level) {
+    const auto targets = hwy::SupportedTargets();
+    switch (level) {
+        case VectorLevel::scalar: return true;
+        case VectorLevel::neon: return HWY_ARCH_ARM_A64 && (targets & HWY_NEON);
+        case VectorLevel::avx2: return HWY_ARCH_X86 && (targets & HWY_AVX2);
+        case VectorLevel::avx512: return HWY_ARCH_X86 && (targets & HWY_AVX3);
+    }
+    return false;
 }
 
 int openmp_threads() {
@@ -45,7 +56,7 @@ Queue::Queue(Backend backend, VectorLevel level, int n_thread)
     if (backend == Backend::cuda) {
         throw Error(Status::not_supported, "backend 'cuda' is not built in; available: ref, simd");
     }
-    if (level > best_vector_level()) {
+    if (!has_vector_level(level)) {
         throw Error(Status::not_supported,
                     std::string("vector level '") + name(level) +
                         "' is not supported by this machine; its widest is '" +

@@ -9,13 +9,16 @@ enum class Backend { ref, simd, cuda };
 
 /// Instruction sets of the simd backend. `scalar` is the same code with one lane and std::fma:
 /// slow, with bitwise identical results.
-enum class VectorLevel { scalar, avx2, avx512 };
+enum class VectorLevel { scalar, neon, avx2, avx512 };
 
 const char* name(Backend backend);
 const char* name(VectorLevel level);
 
 /// Returns the widest instruction set that both this processor and this build support.
 VectorLevel best_vector_level();
+
+/// Returns true if this processor and this build support the instruction set.
+bool has_vector_level(VectorLevel level);
 
 /// Returns the number of threads that OpenMP would give to the caller now: OMP_NUM_THREADS (the
 /// first entry of a list) and OMP_THREAD_LIMIT as the runtime read them, or the number that the

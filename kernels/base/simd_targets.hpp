@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// Included first in every *_simd.cpp, before any header of Highway. One source is compiled for
-/// three instruction sets: one lane (with std::fma), AVX2 and AVX-512. Other targets are switched
-/// off, because they would only add code. A target named here that the installed version of Highway
-/// does not define counts as 0.
+/// Included first in every *_simd.cpp, before any header of Highway. One source is compiled for one
+/// lane (with std::fma) and, on x86, AVX2 and AVX-512, on arm64 NEON. Other targets are switched
+/// off, because they would only add code; vectors of SVE have no fixed size and fit in no array. A
+/// target named here that the installed version of Highway does not define counts as 0.
 #define HWY_BASELINE_TARGETS HWY_SCALAR
-#define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SSE4 | HWY_AVX3_DL)
+#define HWY_DISABLED_TARGETS \
+    (HWY_SSSE3 | HWY_SSE4 | HWY_AVX3_DL | HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128)
 
 #include <hwy/detect_targets.h>
 
@@ -29,7 +30,12 @@
 #else
 #define SURROGATE_AT_AVX2(function) N_SCALAR::function
 #endif
+#if HWY_TARGETS & HWY_NEON
+#define SURROGATE_AT_LEVEL(level, function) \
+    ((level) == VectorLevel::neon ? N_NEON::function : N_SCALAR::function)
+#else
 #define SURROGATE_AT_LEVEL(level, function)                         \
     ((level) == VectorLevel::avx512 ? SURROGATE_AT_AVX512(function) \
      : (level) == VectorLevel::avx2 ? SURROGATE_AT_AVX2(function)   \
                                     : N_SCALAR::function)
+#endif

@@ -44,10 +44,12 @@ HWY_INLINE Vector mul_add(Vector a, Vector b, Vector c) {
 }
 
 /// Returns limit > x ? limit : x. A NaN in x stays: the x86 instruction returns its second operand
-/// if one is NaN.
+/// if one is NaN, or if both are zeros; the instruction of arm64 chooses the sign of the zero.
 HWY_INLINE Vector at_least(Vector limit, Vector x) {
 #if HWY_TARGET == HWY_SCALAR
     return Vector(limit.raw > x.raw ? limit.raw : x.raw);
+#elif HWY_ARCH_ARM
+    return hn::IfThenElse(hn::Gt(limit, x), limit, x);
 #else
     return hn::Max(limit, x);
 #endif
@@ -57,6 +59,8 @@ HWY_INLINE Vector at_least(Vector limit, Vector x) {
 HWY_INLINE Vector at_most(Vector limit, Vector x) {
 #if HWY_TARGET == HWY_SCALAR
     return Vector(limit.raw < x.raw ? limit.raw : x.raw);
+#elif HWY_ARCH_ARM
+    return hn::IfThenElse(hn::Lt(limit, x), limit, x);
 #else
     return hn::Min(limit, x);
 #endif

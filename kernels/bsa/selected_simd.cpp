@@ -34,7 +34,7 @@ HWY_INLINE void weigh(int64_t row, float maximum, float* scores, Vector (&sum)[n
         for (int j = 0; j < n_part; ++j) {
             const Vector s = load(scores + first + j * width);
             sum[j] = mul_add(s, zero, sum[j]);
-            x[j] = at_least(broadcast(lowest_power), hn::Sub(at_least(lowest, s), m));
+            x[j] = at_least(broadcast(lowest_weight), hn::Sub(at_least(lowest, s), m));
         }
         powers_of_two(x);
 #pragma GCC unroll 2

@@ -29,7 +29,9 @@ HWY_INLINE void transpose_four(const float* const* rows, int64_t row, float* to)
     const auto four = [&](int64_t l) HWY_ATTR {  // rows l and l + 4 (and l + 8 and l + 12)
         const hn::Full128<float> block;
         const auto at = [&](int64_t b) HWY_ATTR { return hn::LoadU(block, rows[l + 4 * b]); };
-#if HWY_TARGET == HWY_AVX2
+#if HWY_TARGET == HWY_NEON
+        return at(0);
+#elif HWY_TARGET == HWY_AVX2
         return hn::Combine(Tag(), at(1), at(0));
 #else
         const hn::Half<Tag> half;

@@ -114,7 +114,7 @@ HWY_NOINLINE void weigh(int64_t n_key, float* scores) {
         store(tame_huge_scores(largest, n_key, lane_count, scores + j * width),
               maximum + j * width);
     }
-    weigh_keys<n_vector>(n_key, maximum, scores, sum);
+    weigh_keys<n_vector>(n_key, maximum, scores, sum, lowest_weight);
     for (int j = 0; j < n_vector; ++j) {
         const Vector total = hn::Add(load(sum + j * width), taint[j]);
         const Vector inverse = hn::Div(broadcast(1.0f), total);

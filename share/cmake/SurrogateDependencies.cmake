@@ -155,3 +155,27 @@ if(SURROGATE_HAVE_CUDA)
     enable_language(CUDA)
     include(FindToolkit)
 endif()
+
+# Packages of PyTorch are run by a plug-in. Of PyTorch only its libraries for the processor are needed: TorchConfig.cmake
+# of a wheel with device code ends the configuration where there is no CUDA toolkit, so the files are found by themselves.
+set(surrogate_found_torch OFF)
+set(surrogate_torch_hint "not found: PyTorch >= 2.7, -DCMAKE_PREFIX_PATH=$(python3 -c 'import torch; print(torch.utils.cmake_prefix_path)')")
+if(NOT SURROGATE_TORCH STREQUAL "OFF")
+    find_path(SURROGATE_TORCH_CONFIG TorchConfigVersion.cmake HINTS ${Torch_DIR} ${Torch_ROOT} ${CMAKE_PREFIX_PATH}
+        PATH_SUFFIXES Torch share/cmake/Torch DOC "Directory of TorchConfig.cmake")
+    cmake_path(SET surrogate_torch_root NORMALIZE "${SURROGATE_TORCH_CONFIG}/../../..")
+    find_library(SURROGATE_TORCH_MAIN torch HINTS ${surrogate_torch_root}/lib NO_DEFAULT_PATH)
+    find_library(SURROGATE_TORCH_CPU torch_cpu HINTS ${surrogate_torch_root}/lib NO_DEFAULT_PATH)
+    find_library(SURROGATE_TORCH_C10 c10 HINTS ${surrogate_torch_root}/lib NO_DEFAULT_PATH)
+    mark_as_advanced(SURROGATE_TORCH_CONFIG SURROGATE_TORCH_MAIN SURROGATE_TORCH_CPU SURROGATE_TORCH_C10)
+    if(SURROGATE_TORCH_CONFIG AND SURROGATE_TORCH_MAIN AND SURROGATE_TORCH_CPU AND SURROGATE_TORCH_C10)
+        include(${SURROGATE_TORCH_CONFIG}/TorchConfigVersion.cmake)
+        set(surrogate_torch_version ${PACKAGE_VERSION})
+        if(surrogate_torch_version VERSION_GREATER_EQUAL 2.7)   # the first wheels with the C++11 interface of strings
+            set(surrogate_found_torch ON)
+        else()
+            set(surrogate_torch_hint "${surrogate_torch_root} is of release ${surrogate_torch_version}, 2.7 is needed")
+        endif()
+    endif()
+endif()
+surrogate_feature(TORCH surrogate_found_torch "${surrogate_torch_version}, ${surrogate_torch_root}" "${surrogate_torch_hint}")

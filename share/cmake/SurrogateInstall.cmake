@@ -62,6 +62,8 @@ endforeach()
 
 # ---- models, documents, examples ----
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/share/models DESTINATION ${CMAKE_INSTALL_DATADIR}/surrogate COMPONENT tools)
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/share/recipes DESTINATION ${CMAKE_INSTALL_DATADIR}/surrogate COMPONENT tools
+    PATTERN __pycache__ EXCLUDE)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/share/python DESTINATION ${CMAKE_INSTALL_DATADIR}/surrogate COMPONENT tools
     PATTERN __pycache__ EXCLUDE PATTERN build EXCLUDE PATTERN *.egg-info EXCLUDE)
 # The Python package finds the libraries by this file: relative to itself, also after a move; a copy that pip has made
@@ -83,7 +85,7 @@ install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} 
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/examples DESTINATION ${CMAKE_INSTALL_DATADIR}/surrogate
     PATTERN examples/CMakeLists.txt EXCLUDE)
 
-# Pages link to examples and to CHANGELOG.md, which are elsewhere in an installation.
+# Pages link to examples, recipes and CHANGELOG.md, which are elsewhere in an installation.
 cmake_path(RELATIVE_PATH CMAKE_INSTALL_FULL_DATADIR BASE_DIRECTORY ${CMAKE_INSTALL_FULL_DOCDIR} OUTPUT_VARIABLE to_data)
 file(GLOB_RECURSE pages CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR}/share/doc ${PROJECT_SOURCE_DIR}/share/doc/*)
 foreach(page IN LISTS pages)
@@ -95,6 +97,7 @@ foreach(page IN LISTS pages)
         string(REGEX REPLACE "[^/]+/?" "../" up "${folder}")   # from the page to the folder of documents
         file(READ ${source} text)
         string(REGEX REPLACE "\\]\\((\\.\\./)+examples/" "](${up}${to_data}/surrogate/examples/" text "${text}")
+        string(REGEX REPLACE "\\]\\((\\.\\./)+recipes/" "](${up}${to_data}/surrogate/recipes/" text "${text}")
         string(REGEX REPLACE "\\]\\((\\.\\./)+CHANGELOG\\.md" "](${up}CHANGELOG.md" text "${text}")
         set(installed ${PROJECT_BINARY_DIR}/doc/${page})
         file(WRITE ${installed} "${text}")

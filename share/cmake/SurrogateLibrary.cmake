@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Exported symbols of the shared libraries, and the packages in which they are installed.
 
-# Packages (SurrogatePackages.cmake) are components of the installation: library, tools, cuda, development; the last is
+# Packages (SurrogatePackages.cmake) are components of the installation: library, tools, cuda, torch, development; the last is
 # where everything goes that names none.
 set(CMAKE_INSTALL_DEFAULT_COMPONENT_NAME development)
 

@@ -2,7 +2,7 @@
 # Options, their dependencies, and the flags every target of ours is compiled with (target surrogate_flags).
 
 # A feature is ON, OFF, or AUTO: built when what it needs is found. ON and not found is an error.
-foreach(feature MPI PETSC VTK HDF5 FORTRAN CUDA CCACHE)
+foreach(feature MPI PETSC VTK HDF5 FORTRAN CUDA TORCH CCACHE)
     set(SURROGATE_${feature} AUTO CACHE STRING "${feature}: ON, OFF or AUTO (when found)")
     set_property(CACHE SURROGATE_${feature} PROPERTY STRINGS AUTO ON OFF)
     string(TOUPPER "${SURROGATE_${feature}}" SURROGATE_${feature})
@@ -24,7 +24,7 @@ if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
 endif()
 
 include(SurrogateReport)
-include(SurrogateDependencies)   # SURROGATE_HAVE_{MPI,PETSC,VTK,HDF5,FORTRAN,CUDA}, SURROGATE_HWY, SURROGATE_XXHASH_INCLUDE
+include(SurrogateDependencies)   # SURROGATE_HAVE_{MPI,PETSC,VTK,HDF5,FORTRAN,CUDA,TORCH}, SURROGATE_HWY, SURROGATE_XXHASH_INCLUDE
 include(SurrogateCcache)
 
 # Sets the flags of our own targets, never passed on to users. No -ffast-math, ever: it would switch the host's

@@ -2,6 +2,7 @@
 # Debian packages by `cpack` in the build folder, or from nothing by `cmake --workflow --preset deb`: a component each.
 #   libsurrogate<number of the soname>   the libraries; versions can be installed side by side
 #   libsurrogate-cuda<number>            the plug-in for devices, where it is built
+#   libsurrogate-torch<number>           the plug-in for networks of PyTorch, where it is built
 #   surrogate-tools                      the program, trained models, the Python package, the documentation
 #   libsurrogate-dev                     headers, modules, files of CMake and pkg-config, examples
 # What they need of others dpkg-shlibdeps finds in the binaries.
@@ -25,6 +26,9 @@ set(CPACK_INSTALL_DEFAULT_DIRECTORY_PERMISSIONS
 set(CPACK_COMPONENTS_ALL library tools development)
 if(TARGET surrogate_cuda)
     list(APPEND CPACK_COMPONENTS_ALL cuda)
+endif()
+if(TARGET surrogate_torch)
+    list(APPEND CPACK_COMPONENTS_ALL torch)
 endif()
 
 set(CPACK_DEB_COMPONENT_INSTALL ON)
@@ -50,6 +54,14 @@ set(CPACK_DEBIAN_CUDA_PACKAGE_SHLIBDEPS OFF)   # the driver's libraries are open
 set(CPACK_COMPONENT_CUDA_DEPENDS library)
 set(CPACK_COMPONENT_CUDA_DESCRIPTION "${PROJECT_DESCRIPTION} - GPUs
 The plug-in that libsurrogate opens when a plan asks for a device of NVIDIA.")
+
+set(CPACK_DEBIAN_TORCH_PACKAGE_NAME libsurrogate-torch${SURROGATE_SOVERSION})
+set(CPACK_DEBIAN_TORCH_PACKAGE_SECTION libs)
+set(CPACK_DEBIAN_TORCH_PACKAGE_SHLIBDEPS OFF)   # PyTorch comes from its wheel, which no package holds
+set(CPACK_COMPONENT_TORCH_DEPENDS library)
+set(CPACK_COMPONENT_TORCH_DESCRIPTION "${PROJECT_DESCRIPTION} - PyTorch
+The plug-in that libsurrogate opens for models of family torch. It needs the
+libraries of the PyTorch that it was built with.")
 
 set(CPACK_DEBIAN_TOOLS_PACKAGE_NAME surrogate-tools)
 set(CPACK_DEBIAN_TOOLS_PACKAGE_SECTION science)
@@ -79,10 +91,12 @@ and the examples, each a project of its own.")
 set(CPACK_DEBIAN_LIBRARY_PACKAGE_CONTROL_EXTRA ${PROJECT_SOURCE_DIR}/share/cmake/deb/postinst
     ${PROJECT_SOURCE_DIR}/share/cmake/deb/postrm)
 set(CPACK_DEBIAN_CUDA_PACKAGE_CONTROL_EXTRA ${CPACK_DEBIAN_LIBRARY_PACKAGE_CONTROL_EXTRA})
+set(CPACK_DEBIAN_TORCH_PACKAGE_CONTROL_EXTRA ${CPACK_DEBIAN_LIBRARY_PACKAGE_CONTROL_EXTRA})
 
 # Installs the name and the license of each package in its own folder of documents.
 set(CPACK_SURROGATE_LIBRARY ${CPACK_DEBIAN_LIBRARY_PACKAGE_NAME})
 set(CPACK_SURROGATE_CUDA ${CPACK_DEBIAN_CUDA_PACKAGE_NAME})
+set(CPACK_SURROGATE_TORCH ${CPACK_DEBIAN_TORCH_PACKAGE_NAME})
 set(CPACK_SURROGATE_TOOLS ${CPACK_DEBIAN_TOOLS_PACKAGE_NAME})
 set(CPACK_SURROGATE_DEVELOPMENT ${CPACK_DEBIAN_DEVELOPMENT_PACKAGE_NAME})
 set(CPACK_PRE_BUILD_SCRIPTS ${PROJECT_SOURCE_DIR}/share/cmake/package_documents.cmake)

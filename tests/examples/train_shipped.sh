@@ -13,6 +13,10 @@ cat >bin/darcy_data <<END
 #!/bin/sh
 exec "$programs/darcy_data" "\$@" -runs 1
 END
+cat >bin/airflow <<END
+#!/bin/sh
+exec "$programs/airflow" "\$@" -shapes 1 -panels 500
+END
 cat >bin/shallow_water <<END
 #!/bin/sh
 exec "$programs/shallow_water" "\$@" -runs 1 -days 0.5
@@ -21,7 +25,7 @@ cat >bin/surrogate <<END
 #!/bin/sh
 # train CONFIG [--resume]
 recipe=\$(basename "\$2")
-sed 's/^epochs = .*/epochs = 1/' "\$2" >"small_\$recipe"
+sed 's/^epochs = .*/epochs = 1/; s/, "large.cars_1[05].*20000.h5"//' "\$2" >"small_\$recipe"
 echo "\$recipe\${3:+ \$3}" >>calls
 exec "$programs/surrogate" train "small_\$recipe" \$3
 END

@@ -233,7 +233,7 @@ typedef struct surrogate_tensor {
  *                                     caller when the plan is created (OMP_NUM_THREADS,
  *                                     omp_set_num_threads). surrogate_context_describe states the
  *                                     reason
- *   vector        auto, avx512, avx2, scalar
+ *   vector        auto, avx512, avx2, neon, scalar
  *                                     SIMD instruction set of backend simd
  *   backend       auto, ref, simd, cuda
  *                 auto: simd; a device is used on request only
@@ -275,6 +275,9 @@ typedef struct surrogate_tensor {
  *                                     domain's points; numbers per cloud have a row for each state.
  *                                     On the host, without gradients and without lat_stride and
  *                                     lon_stride (NOT_SUPPORTED). Since 0.2
+ *   allow_code    false, true         true: a plan may run the machine code beside a model file of
+ *                                     family torch. Set it only for files from a source that you
+ *                                     trust (page reference/families/torch.md). Since 0.2
  * Options of a context are the defaults of its plans; options of a plan apply to that plan. Local.
  * Errors: INVALID_ARGUMENT (NULL), NO_MEMORY. */
 SURROGATE_API surrogate_status surrogate_options_create(surrogate_options** options);
@@ -396,7 +399,7 @@ SURROGATE_API surrogate_status surrogate_model_create(surrogate_context* context
  * The file is written to "<path>.surrogate.tmp" and renamed into place when it is complete. Until
  * then, and if writing fails, an earlier file stays unchanged. Links are followed, and an earlier
  * file keeps its permissions.
- * Errors: IO; INVALID_ARGUMENT (NULL); NOT_SUPPORTED (a network without weights). Since 0.1 */
+ * Errors: IO; INVALID_ARGUMENT (NULL); NOT_SUPPORTED (family torch). Since 0.1 */
 SURROGATE_API surrogate_status surrogate_model_save(const surrogate_model* model, const char* path);
 
 /* Roles of a field of the card. Outputs are all classes or none is. */
@@ -938,7 +941,7 @@ SURROGATE_API surrogate_status surrogate_plan_bind_output_gradient(surrogate_pla
  *   name   of a field, or of a vector as in surrogate_plan_bind_input
  *   unit   the unit of the input in dL / d(input), which must equal the card's, or NULL
  * Local. Errors: as surrogate_plan_bind_input; INVALID_ARGUMENT (a plan without gradients=inputs),
- * NOT_SUPPORTED (whole numbers, classes and optional inputs; coordinates in erwin). Since 0.2 */
+ * NOT_SUPPORTED (whole numbers, classes and optional inputs). Since 0.2 */
 SURROGATE_API surrogate_status surrogate_plan_bind_input_gradient(surrogate_plan* plan,
                                                                   const char* name,
                                                                   const char* unit,

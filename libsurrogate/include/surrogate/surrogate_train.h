@@ -112,7 +112,7 @@ typedef struct surrogate_trainer_options surrogate_trainer_options;
  *                    gamma after every step_size optimizer steps
  *   steps            length of one_cycle and cosine in optimizer steps; required by them
  *   warmup           one_cycle: fraction of the steps, default 0.1; others: steps of a linear
- *                    increase of the rate, default 0
+ *                    increase of the rate, default 0; cosine: below 1 a fraction of the steps
  *   step_size        1, 2, ..; required by schedule=step
  *   gamma            > 0, at most 1; default 0.1
  *   initial_divisor, final_divisor

@@ -99,7 +99,8 @@ Queue Context::make_queue(const Options& options) const {
     // The host's part of work on a device needs vectors and threads too.
     const bool is_ref = backend == "ref" || options.get("precision") == "fp64";
     const Backend chosen = is_ref ? Backend::ref : Backend::simd;
-    const VectorLevel vector = level == "avx512"   ? VectorLevel::avx512
+    const VectorLevel vector = level == "neon"     ? VectorLevel::neon
+                               : level == "avx512" ? VectorLevel::avx512
                                : level == "avx2"   ? VectorLevel::avx2
                                : level == "scalar" ? VectorLevel::scalar
                                                    : kernels::best_vector_level();

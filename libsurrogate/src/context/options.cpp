@@ -25,7 +25,7 @@ struct Key {
 const std::vector<Key>& keys() {
     static const std::vector<Key> table = {
         {"threads", {"auto"}, 1, 4096},
-        {"vector", {"auto", "avx512", "avx2", "scalar"}},
+        {"vector", {"auto", "avx512", "avx2", "neon", "scalar"}},
         {"backend", {"auto", "ref", "simd", "cuda"}},
         {"precision", {"fp32", "fp64", "tf32", "fp16", "bf16"}},
         {"device", {"auto"}, 0, 1023},
@@ -37,6 +37,7 @@ const std::vector<Key>& keys() {
         {"coordinates", {"physical", "normalized"}},
         {"gradients", {"false", "true", "recompute", "inputs"}},
         {"states", {"1"}, 1, 99999},
+        {"allow_code", {"false", "true"}},
     };
     return table;
 }

@@ -135,6 +135,13 @@ void clear_tree(json& tree) noexcept {
     tree.clear();
 }
 
+void erase_key(json& object, const char* key) {
+    const auto found = object.find(key);
+    if (found == object.end()) return;
+    clear_tree(*found);
+    object.erase(found);
+}
+
 JsonTree::JsonTree() noexcept = default;
 JsonTree::JsonTree(json&& tree) try : root_(std::make_unique<json>(std::move(tree))) {
 } catch (...) {

@@ -24,6 +24,9 @@ constexpr size_t json_max_strings = size_t{2} << 20;  ///< bytes of all strings
 /// go.
 void clear_tree(nlohmann::json& tree) noexcept;
 
+/// Removes a key of an object, if it is there, with clear_tree().
+void erase_key(nlohmann::json& object, const char* key);
+
 /// Owns a tree and clears it in the end. Headers that hold one do not need the definition of
 /// nlohmann::json, which costs every file that includes it a second. A default tree is the value
 /// null and allocates nothing.

@@ -58,12 +58,6 @@ std::string card_text(const std::map<std::string, std::string>& metadata) {
     return card->second;
 }
 
-std::string hex(uint64_t number) {
-    char digits[17];
-    std::snprintf(digits, sizeof digits, "%016" PRIx64, number);
-    return digits;
-}
-
 void check_card_checksum(const std::map<std::string, std::string>& metadata,
                          const std::string& text) {
     const auto checksum = metadata.find(card_checksum_key);
@@ -72,8 +66,8 @@ void check_card_checksum(const std::map<std::string, std::string>& metadata,
     const uint64_t expected = parse_checksum(checksum->second, where);
     const uint64_t found = XXH3_64bits(text.data(), text.size());
     if (found != expected)
-        fail_bad_file(where + ": the card has changed: expected " + hex(expected) + ", found " +
-                      hex(found));
+        fail_bad_file(where + ": the card has changed: expected " + checksum_text(expected) +
+                      ", found " + checksum_text(found));
 }
 
 /// Names without what torch.compile and DataParallel put before them.
@@ -238,7 +232,7 @@ void read_tensors(const File& file, Contents& contents) {
         if (has_checksums && found != contents.checksums[i])
             fail_bad_file("tensor '" + printable(entry.name) + "' at offset " +
                           std::to_string(entry.begin) + " has changed: expected checksum " +
-                          hex(contents.checksums[i]) + ", found " + hex(found));
+                          checksum_text(contents.checksums[i]) + ", found " + checksum_text(found));
     }
     for (size_t i = 0; i < stored.size(); ++i) check_finite(model.tensors[i], stored[i]);
 }
@@ -256,8 +250,14 @@ Contents read_model(const File& file, SafetensorsText& text, const Select& selec
 
 }  // namespace
 
+std::string checksum_text(uint64_t checksum) {
+    char digits[17];
+    std::snprintf(digits, sizeof digits, "%016" PRIx64, checksum);
+    return digits;
+}
+
 std::string checksum_text(std::span<const std::byte> bytes) {
-    return hex(XXH3_64bits(bytes.data(), bytes.size()));
+    return checksum_text(XXH3_64bits(bytes.data(), bytes.size()));
 }
 
 std::span<const float> Tensor::floats() const {

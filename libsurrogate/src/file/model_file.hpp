@@ -34,6 +34,8 @@ struct ModelFile {
     Card card;
     std::vector<TensorEntry> entries;  ///< all tensors of the file, as stored
     std::vector<Tensor> tensors;       ///< those selected
+    /// Bytes of the file beside it that the card names; null without one, or without a folder.
+    std::shared_ptr<const kernels::Buffer<std::byte>> attached = {};
 };
 
 /// Collective. Rank 0 opens, checks and reads the source; every rank receives the selected tensors
@@ -65,6 +67,7 @@ constexpr const char* card_key = "surrogate.card";
 constexpr const char* card_checksum_key = "surrogate.card_checksum";
 
 /// xxh3-64 as 16 hex digits, as cards hold it.
+std::string checksum_text(uint64_t checksum);
 std::string checksum_text(std::span<const std::byte> bytes);
 
 /// Tensor names of a check case begin with this.

@@ -95,6 +95,10 @@ std::string PathSource::name() const {
     return "model file '" + printable(path_, 300) + "'";
 }
 
+std::unique_ptr<File> PathSource::open_beside(const std::string& file) const {
+    return files_.open(path_.substr(0, path_.rfind('/') + 1) + file);
+}
+
 std::string BytesSource::name() const {
     return "model file in memory";
 }

@@ -18,6 +18,8 @@ public:
     virtual ~ModelSource() = default;
     virtual std::unique_ptr<File> open() const = 0;
     virtual std::string name() const = 0;  ///< "model file 'a.safetensors'"
+    /// Opens the file of this name in the folder of the source; null if the source is not a file.
+    virtual std::unique_ptr<File> open_beside(const std::string&) const { return nullptr; }
 };
 
 class PathSource final : public ModelSource {
@@ -26,6 +28,7 @@ public:
     PathSource(const FileLayer& files, const std::string& path) : files_(files), path_(path) {}
     std::unique_ptr<File> open() const override { return files_.open(path_); }
     std::string name() const override;
+    std::unique_ptr<File> open_beside(const std::string& file) const override;
 
 private:
     const FileLayer& files_;

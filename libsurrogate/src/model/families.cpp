@@ -7,7 +7,9 @@
 #include "libsurrogate/src/core/text.hpp"
 #include "libsurrogate/src/file/counters.hpp"
 #include "libsurrogate/src/file/stored_floats.hpp"
+#include "libsurrogate/src/model/affine/network.hpp"
 #include "libsurrogate/src/model/bsa/network.hpp"
+#include "libsurrogate/src/model/exported/network.hpp"
 #include "libsurrogate/src/model/flare/network.hpp"
 #include "libsurrogate/src/model/hept/network.hpp"
 #include "libsurrogate/src/model/sequoia/network.hpp"
@@ -22,12 +24,15 @@ struct Family {
     std::vector<TensorSpec> (*required)(const Card& card, int64_t n_found);
     std::unique_ptr<Network> (*make)(const ModelFile& file,
                                      const std::shared_ptr<const MasterWeights>& weights);
+    // Called for tensors only, so a family without tensors has neither.
     InitialValues (*initial)(const Card& card, const Layout& layout, size_t i, uint64_t seed);
     bool (*is_of_output)(const Card& card, const TensorSpec& tensor);
+    std::optional<AttachedFile> (*attached)(const Card& card) = nullptr;
 };
 
 std::span<const Family> families() {
     static const Family table[] = {
+        {"affine", affine::required_tensors, affine::make_network, nullptr, nullptr},
         {"bsa", bsa::required_tensors, bsa::make_network, bsa::initial_values, bsa::is_of_output},
         {"erwin", bsa::erwin::required_tensors, bsa::erwin::make_network,
          bsa::erwin::initial_values, bsa::erwin::is_of_output},
@@ -39,6 +44,8 @@ std::span<const Family> families() {
          sequoia::is_of_output},
         {"sphere", sphere::required_tensors, sphere::make_network, sphere::initial_values,
          sphere::is_of_output},
+        {"torch", exported::required_tensors, exported::make_network, nullptr, nullptr,
+         exported::attached_file},
     };
     return table;
 }
@@ -69,6 +76,11 @@ InitialValues initial_values(const Card& card, const Layout& layout, size_t i, u
 
 bool is_of_output(const Card& card, const TensorSpec& tensor) {
     return find_family(card.family).is_of_output(card, tensor);
+}
+
+std::optional<AttachedFile> attached_file(const Card& card) {
+    const Family& family = find_family(card.family);
+    return family.attached ? family.attached(card) : std::nullopt;
 }
 
 void adopt_names(std::span<const TensorSpec> required, std::vector<TensorEntry>& found) {

@@ -3,9 +3,11 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
+#include "libsurrogate/src/file/attached_file.hpp"
 #include "libsurrogate/src/file/card.hpp"
 #include "libsurrogate/src/file/model_file.hpp"
 #include "libsurrogate/src/layers/weights.hpp"
@@ -28,6 +30,9 @@ bool is_of_output(const Card& card, const TensorSpec& tensor);
 /// not_supported (family). n_found: number of tensors in the file; a card that requires far more is
 /// rejected before the list is allocated.
 std::vector<TensorSpec> required_tensors(const Card& card, int64_t n_found);
+
+/// Returns the file beside the model file that a card names. Throws bad_file, not_supported.
+std::optional<AttachedFile> attached_file(const Card& card);
 
 /// Gives tensors that a file has under their other names those that the network wants.
 void adopt_names(std::span<const TensorSpec> required, std::vector<TensorEntry>& found);

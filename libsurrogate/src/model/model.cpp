@@ -4,9 +4,11 @@
 #include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <utility>
 
 #include "libsurrogate/src/core/text.hpp"
+#include "libsurrogate/src/file/attached_file.hpp"
 #include "libsurrogate/src/file/counters.hpp"
 #include "libsurrogate/src/file/json.hpp"
 #include "libsurrogate/src/file/model_writer.hpp"
@@ -176,6 +178,9 @@ void Model::load(const ModelSource& source) {
         adopt_names(required_tensors(card, std::ssize(entries)), entries);
     };
     ModelFile file = load_model(context_->comm(), source, is_weight, accept, rename);
+    std::optional<AttachedFile> attached;
+    context_->comm().agree([&] { attached = attached_file(file.card); });
+    if (attached) file.attached = load_attached(context_->comm(), source, *attached);
     context_->comm().agree([&] {
         weights_ = make_weights(file);
         card_ = std::make_shared<ModelCard>(file.card, file.card_text);
@@ -215,9 +220,10 @@ uint64_t Model::hash() const {
 void Model::save(const char* path) const {
     const std::string name = agreed_path(*context_, path);
     context_->comm().agree([&] {
-        if (weights_->entries().empty()) {
+        if (const auto attached = attached_file(card())) {
             throw Error(Status::not_supported,
-                        "the network has no weights: its model file holds nothing but the card");
+                        "the network is in the file '" + printable(attached->name) +
+                            "', which is not copied; copy the model file and this file");
         }
         if (context_->comm().rank() != 0) return;
         const auto values = std::as_const(*weights_).values();

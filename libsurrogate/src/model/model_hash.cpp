@@ -32,7 +32,7 @@ private:
 
 std::string canonical(std::string_view card) {
     JsonTree tree(parse_json(card, "card"));
-    tree.root().erase("checksums");
+    erase_key(tree.root(), "checksums");
     return dump_json(*tree);
 }
 

@@ -62,6 +62,7 @@ void Plan::add_execution() {
         request->device = device_;
         request->inputs = inputs_;
         request->coordinates = positions_;
+        request->allows_code = options_.get("allow_code") == "true";
         request->stops_at_range = stops_at_range_;
     });
     execution_ = make_execution(model_->network(), *request);

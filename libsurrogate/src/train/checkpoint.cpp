@@ -156,8 +156,8 @@ void Trainer::describe_to(nlohmann::json& about) const {
     settings["reproducible"] = plan_.option("reproducible");
     nlohmann::json& card = about["model"];
     card = parse_json(model_->card_text(), "card");
-    card.erase("checksums");
-    card.erase("provenance");
+    erase_key(card, "checksums");
+    erase_key(card, "provenance");
     nlohmann::json& sample = about["sample"] = nlohmann::json::object();
     if (recipe_.reservoir == 0) return;
     sample["groups"] = group_.n;
@@ -246,8 +246,8 @@ void Trainer::require_same_training(const CheckpointFile& file) const {
     JsonTree ours;
     describe_to(ours.root());
     JsonTree theirs{nlohmann::json(file.about())};
-    theirs.root().erase("checksums");
-    theirs.root().erase("note");
+    erase_key(theirs.root(), "checksums");
+    erase_key(theirs.root(), "note");
     keep_same(ours.root().at("model"));
     if (theirs->contains("model")) keep_same(theirs.root().at("model"));
     std::vector<std::string> list;

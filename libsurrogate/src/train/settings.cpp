@@ -249,7 +249,8 @@ void require_schedule(const Recipe& recipe) {
     }
     if (recipe.warmup != std::floor(recipe.warmup)) {
         contradict("warmup is " + number_text(recipe.warmup) +
-                   ", but it is a number of steps unless schedule=one_cycle");
+                   ", but it is a number of steps unless schedule=one_cycle, or below 1 with "
+                   "schedule=cosine");
     }
     if (recipe.schedule == ScheduleKind::cosine &&
         recipe.warmup > static_cast<double>(recipe.n_step)) {
@@ -298,6 +299,8 @@ Recipe TrainingSettings::recipe() const {
     recipe.schedule = values.kind<ScheduleKind>("schedule");
     recipe.n_step = values.count("steps");
     recipe.warmup = values.number("warmup");
+    if (recipe.schedule == ScheduleKind::cosine && recipe.warmup < 1)
+        recipe.warmup = std::ceil(recipe.warmup * static_cast<double>(recipe.n_step));
     recipe.initial_divisor = values.number("initial_divisor");
     recipe.final_divisor = values.number("final_divisor");
     recipe.cycles_momentum = values.is("cycle_momentum", "true");

@@ -41,8 +41,8 @@ Trainer::Trainer(Plan& plan, std::shared_ptr<Context> shared,
         recipe_ = settings.recipe();
         if (model_->weights()->entries().empty())
             throw Error(Status::not_supported,
-                        "the model has no weights to train; single layers without parameters "
-                        "cannot be trained");
+                        "the model has no weights to train; models of family 'affine' and single "
+                        "layers without parameters cannot be trained");
         if (recipe_.loss == LossKind::gradient_l2 &&
             !dynamic_cast<const PointDomain*>(plan_.output().get())) {
             throw Error(Status::not_supported,

@@ -435,6 +435,14 @@ functions = {
         "surrogate_domain_create_dm": (c_int, Handle, Handle, ref(Handle)),
         "surrogate_domain_create_dm_sphere": (c_int, Handle, Handle, c_char_p, c_int, ref(Handle)),
         "surrogate_plan_run_vec": (c_int, Handle, c_int32, ref(VecField), c_int32, ref(VecField)),
+        "surrogate_plan_run_backward_vec": (
+            c_int,
+            Handle,
+            c_int32,
+            ref(VecField),
+            c_int32,
+            ref(VecField),
+        ),
         "surrogate_plan_create_mat": (
             c_int,
             Handle,

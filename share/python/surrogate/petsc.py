@@ -105,6 +105,18 @@ def run(plan: Plan, inputs: Mapping[str, Any], outputs: Mapping[str, Any]) -> No
     _check(lib.surrogate_plan_run_vec(plan.handle, len(given), given, len(written), written))
 
 
+def run_backward(plan: Plan, weights: Mapping[str, Any], gradients: Mapping[str, Any]) -> None:
+    """Computes g = J^T w of the last run from Vecs to Vecs, without copies. Collective.
+
+    weights: w, by names of outputs; gradients: g, by names of inputs, a Vec or VecField each. The
+    plan has gradients="inputs" (surrogate_plan_run_backward_vec).
+    """
+    given, written = _fields(weights), _fields(gradients)
+    _check(
+        lib.surrogate_plan_run_backward_vec(plan.handle, len(given), given, len(written), written)
+    )
+
+
 def jacobian(plan: Plan, inputs: Mapping[str, Any], outputs: Mapping[str, Any]) -> PETSc.Mat:
     """Returns a shell Mat of the Jacobian of a plan with gradients="inputs". Collective.
 

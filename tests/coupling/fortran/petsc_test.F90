@@ -11,7 +11,7 @@ program petsc_test
     implicit none
     integer, parameter :: n = 12
     type(tDM) :: da
-    type(tVec) :: mobility, pressure, expected, direction
+    type(tVec) :: mobility, pressure, expected, direction, gradient
     type(tMat) :: jacobian
     type(surrogate_context) :: context
     type(surrogate_model) :: model
@@ -96,6 +96,16 @@ program petsc_test
     call VecDot(expected, direction, distance, ierr)
     call expect(size_of > 0 .and. abs(distance - size_of) < 2d-4*size_of, "both products of the Jacobian")
     call MatDestroy(jacobian, ierr)
+    call VecDuplicate(mobility, gradient, ierr)
+    call VecCopy(pressure, direction, ierr)
+    call surrogate_plan_run_vec(derived, [surrogate_make_vec("mobility", mobility%v)], &
+        [surrogate_make_vec("pressure", pressure%v)])
+    call surrogate_plan_run_backward_vec(derived, [surrogate_make_vec("pressure", direction%v)], &
+        [surrogate_make_vec("mobility", gradient%v)])
+    call VecAXPY(gradient, -1d0, expected, ierr)
+    call VecNorm(gradient, NORM_INFINITY, distance, ierr)
+    call expect(distance == 0, "the backward run on Vecs")
+    call VecDestroy(gradient, ierr)
     call VecDestroy(direction, ierr)
     call surrogate_plan_destroy(derived)
 

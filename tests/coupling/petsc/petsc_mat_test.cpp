@@ -169,6 +169,35 @@ TEST(PetscMat, ServesAKrylovSolver) {
     for (Vec* const vec : {&v, &y, &found, &predicted}) PETSC_OK(VecDestroy(vec));
 }
 
+/// A run and a backward run on Vecs are a product with the transposed Mat. After an error of a Vec
+/// on one rank, all ranks may try again.
+TEST(PetscMat, IsTheBackwardRunOnVecs) {
+    PlannedMat planned;
+    PETSC_OK(planned.create());
+    Vec w = nullptr, g = nullptr, expected = nullptr, small = nullptr;
+    PETSC_OK(MatCreateVecs(planned.jacobian, &g, &w));
+    PETSC_OK(VecDuplicate(g, &expected));
+    fill_wave(w, 1.1);
+    PETSC_OK(MatMultTranspose(planned.jacobian, w, expected));
+    const surrogate_vec_field weights = {"pressure", "Pa", w, 0, 1};
+    const surrogate_vec_field gradient = {"mobility", "m^2/(Pa s)", g, 0, 1};
+    surrogate_vec_field wrong = gradient;
+    PETSC_OK(VecCreateMPI(PETSC_COMM_WORLD, 3, PETSC_DETERMINE, &small));
+    if (world_rank() == 0) wrong.vec = small;
+    PETSC_OK(VecSet(g, untouched));
+    PETSC_OK(planned.run(planned.input(), planned.output()));
+    PetscErrorCode error = surrogate_plan_run_backward_vec(planned.plan, 1, &weights, 1, &wrong);
+    EXPECT_EQ(error, PETSC_ERR_ARG_SIZ) << petsc_text(error);
+    for (const PetscScalar value : values_of(g, 0, 1)) EXPECT_EQ(value, untouched);
+    PETSC_OK(surrogate_plan_run_backward_vec(planned.plan, 1, &weights, 1, &gradient));
+    PetscBool is_equal = PETSC_FALSE;
+    PETSC_OK(VecEqual(g, expected, &is_equal));
+    EXPECT_TRUE(is_equal);
+    error = surrogate_plan_run_backward_vec(planned.plan, 1, &weights, 1, &gradient);
+    EXPECT_NE(petsc_text(error).find("call surrogate_plan_run first"), std::string::npos);
+    for (Vec* const vec : {&w, &g, &expected, &small}) PETSC_OK(VecDestroy(vec));
+}
+
 // ---- errors: every rank returns one, no rank waits, and the next product is exact
 
 TEST(PetscMat, ErrorOfOneRankIsAnErrorOfAll) {

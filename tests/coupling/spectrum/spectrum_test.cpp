@@ -110,6 +110,7 @@ TEST_F(Spectrum, WhatHasNoneIsRefused) {
     };
     expect(2, sphere + "transformer_neighborhood_24x48.safetensors", "family sphere");
     expect(2, flare + "lra_mean_sin.safetensors", "sequence classifier");
+    expect(2, flare + "physicsnemo_small.safetensors", "FLARE of PhysicsNeMo");
     expect(2, flare + "ablation_latent_blocks.safetensors", "num_latent_blocks");
     expect(2, tiny + " --block 2", "the blocks 0 .. 1");
     expect(2, tiny + " --precision bf16", "fp64 or fp32");

@@ -100,7 +100,7 @@ TEST_P(CheckMatrix, ReproducibleModeGivesOneHash) {
 }
 
 TEST_P(VectorLevels, AllGiveTheHashOfTheReproducibleMode) {
-    for (const char* level : {"avx512", "avx2", "scalar"}) {
+    for (const char* level : {"avx512", "avx2", "neon", "scalar"}) {
         if (has_vector(level))
             expect_hash({"contiguous", true, "simd", "fp32", "", level});
         else if (job().is_root())

@@ -101,7 +101,7 @@ TEST_F(ToolTest, HelpNamesValuesAndDefaults) {
             EXPECT_NE(text.find(part), std::string::npos) << verb << ": " << part << "\n" << text;
     };
     says("check", {"contiguous|scattered|uneven", "default: contiguous", "auto|ref|simd|cuda",
-                   "fp32|fp64|tf32|fp16|bf16", "auto|avx512|avx2|scalar"});
+                   "fp32|fp64|tf32|fp16|bf16", "auto|avx512|avx2|neon|scalar"});
     says("predict", {"points|cells", "FIELD=ARRAY", "auto|ref|simd|cuda", "default: auto"});
     says("info", {"--json", "--card", "256 MB"});
     for (const char* verb : {"info", "check", "predict", "convert", "spectrum", "bench", "train"})

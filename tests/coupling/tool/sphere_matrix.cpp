@@ -72,7 +72,7 @@ TEST_P(SphereMatrix, ReproducibleModeGivesOneHash) {
 TEST_P(SphereMatrix, AllVectorLevelsGiveTheHashOfTheReproducibleMode) {
     if (!GetParam().is_small && job().size() > 1)
         GTEST_SKIP() << "the large cases try all levels on one rank only, to save time";
-    for (const char* level : {"avx512", "avx2", "scalar"}) {
+    for (const char* level : {"avx512", "avx2", "neon", "scalar"}) {
         try {
             expect_hash({"contiguous", true, "simd", "fp32", "1", level});
         } catch (const Error& error) {

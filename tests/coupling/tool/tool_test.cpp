@@ -243,7 +243,8 @@ TEST_F(ToolTest, MisspeltWordsAreAnsweredWithTheNearOnes) {
     says("chekc " + tiny, "did you mean 'check'?");
     says("help chekc", "did you mean 'check'?");
     says("dance",
-         "is not a command (info, check, predict, evaluate, convert, spectrum, bench, train)");
+         "is not a command (info, check, predict, evaluate, convert, create, spectrum, bench, "
+         "train)");
     says("check " + tiny + " --thread 2", "--thread; did you mean '--threads'?");
     says("check " + tiny + " --reproducable", "did you mean '--reproducible'?");
     says("predict " + tiny + " --mash a.vtu --out b.vtu", "did you mean '--mesh'?");

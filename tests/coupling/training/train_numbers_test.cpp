@@ -72,6 +72,30 @@ protected:
     }
 };
 
+TEST_F(TrainNumbers, AreTheTimeOfAFlareOfPhysicsNemo) {
+    SpeedSet().write(file("train.h5"));
+    Recipe recipe = with_speed(40);
+    recipe.model =
+        "family = 'flare'\ninputs = ['x', 'speed']\noutputs = ['u']\n"
+        "network = { model = 'FLARE', embedding_dim = 1, functional_dim = 0, out_dim = 1, "
+        "n_layers = 1, n_hidden = 16, n_head = 2, slice_num = 8, time_input = true }\n";
+    train(0, recipe);
+    EXPECT_LT(column_of("out", "error of u").back(), 0.15);
+    EXPECT_EQ(card(file("out/last.safetensors")).at("inputs").at(1).at("role"), "cloud");
+    const Outcome check = surrogate("check " + file("out/last.safetensors"));
+    EXPECT_EQ(check.status, 0) << check.text;
+    const Outcome evaluated = evaluate("", "evaluated.json");
+    EXPECT_EQ(evaluated.status, 0) << evaluated.text;
+    // The file is trained further.
+    recipe.model = "file = '" + file("out/best.safetensors") + "'\n";
+    recipe.training = "epochs = 2\nbatch = 2\nseed = 1\nlearning_rate = 1e-3\n";
+    recipe.options = "reproducible = true\n";
+    recipe.folder = "further";
+    train(0, recipe);
+    EXPECT_LT(column_of("further", "error of u").back(), 0.15);
+    expect_same_on_ranks(recipe, 3);
+}
+
 TEST_F(TrainNumbers, AreLearnedFromSamples) {
     SpeedSet().write(file("train.h5"));
     train(0, with_speed());

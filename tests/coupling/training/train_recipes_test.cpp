@@ -8,8 +8,9 @@ namespace surrogate::test {
 
 namespace {
 
-/// Networks of the families on trees and blocks, from new weights. Relative L2 errors on held-out
-/// samples; a constant has 0.36. Trainings over ranks and groups are bitwise identical to one rank.
+/// Networks of the families on trees and blocks, and FLARE of PhysicsNeMo, from new weights.
+/// Relative L2 errors on held-out samples; a constant has 0.36. Trainings over ranks and groups are
+/// bitwise identical to one rank.
 TEST_F(TrainProgram, EveryFamilyLearnsFromNewWeights) {
     struct Case {
         std::string family, network;
@@ -34,7 +35,11 @@ TEST_F(TrainProgram, EveryFamilyLearnsFromNewWeights) {
         {"hept",
          "{ in_dim = 3, coords_dim = 2, h_dim = 16, num_heads = 2, n_layers = 2, n_hashes = 2, "
          "block_size = 16, num_regions = 9, num_classes = 1 }",
-         0.06}};
+         0.06},
+        {"flare",
+         "{ model = 'FLARE', embedding_dim = 2, functional_dim = 3, out_dim = 1, n_layers = 2, "
+         "n_hidden = 16, n_head = 2, slice_num = 8, mlp_ratio = 2, dropout = 0.1 }",
+         0.04}};
     LatticeSet{.has_position_fields = true}.write(file("train.h5"));
     for (const Case& c : cases) {
         Recipe recipe;

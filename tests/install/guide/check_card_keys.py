@@ -19,6 +19,7 @@ readers = {
     "hept": ["hept/config.cpp"],
     "sequoia": ["sequoia/config.cpp"],
     "sphere": ["sphere/config.cpp"],
+    "torch": ["exported/config.cpp"],
 }
 # Keys that a reader takes from a function of another file.
 elsewhere = {"erwin": {"rotation"}}

@@ -43,9 +43,10 @@ TEST(Queue, RefusesWhatIsNotBuiltOrNotOffered) {
               Status::not_supported);
     EXPECT_EQ(refusal_of([] { Queue(Backend::ref, VectorLevel::scalar, 0); }),
               Status::invalid_argument);
-    if (best_vector_level() == VectorLevel::avx512) return;
-    EXPECT_EQ(refusal_of([] { Queue(Backend::simd, VectorLevel::avx512, 1); }),
-              Status::not_supported);
+    for (const VectorLevel level : {VectorLevel::neon, VectorLevel::avx2, VectorLevel::avx512}) {
+        if (has_vector_level(level)) continue;
+        EXPECT_EQ(refusal_of([&] { Queue(Backend::simd, level, 1); }), Status::not_supported);
+    }
 }
 
 TEST(Queue, RefusesDoublePrecisionOnSimdInsteadOfFallingBack) {

@@ -19,7 +19,7 @@ struct Target {
     Backend backend;
     VectorLevel level;
 
-    bool is_available() const { return level <= best_vector_level(); }
+    bool is_available() const { return has_vector_level(level); }
     std::string text() const {
         return backend == Backend::ref ? "ref" : std::string("simd_") + name(level);
     }
@@ -27,6 +27,7 @@ struct Target {
 
 inline const std::vector<Target> targets = {{Backend::ref, VectorLevel::scalar},
                                             {Backend::simd, VectorLevel::scalar},
+                                            {Backend::simd, VectorLevel::neon},
                                             {Backend::simd, VectorLevel::avx2},
                                             {Backend::simd, VectorLevel::avx512}};
 
@@ -34,8 +35,8 @@ inline const std::vector<Target> targets = {{Backend::ref, VectorLevel::scalar},
 /// with.
 inline std::vector<VectorLevel> wide_levels() {
     std::vector<VectorLevel> levels;
-    for (VectorLevel level : {VectorLevel::avx2, VectorLevel::avx512}) {
-        if (level <= best_vector_level()) levels.push_back(level);
+    for (VectorLevel level : {VectorLevel::neon, VectorLevel::avx2, VectorLevel::avx512}) {
+        if (has_vector_level(level)) levels.push_back(level);
     }
     return levels;
 }

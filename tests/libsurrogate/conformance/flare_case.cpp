@@ -90,6 +90,10 @@ FamilyCase make_flare() {
         {.name = "LatentBlocksOfTwoTiles",
          .file = ablation({{"num_latents", 100}, {"num_latent_blocks", 2}}),
          .n_point = 50},
+        {.name = "OfPhysicsNemo",
+         .file = stored(stored_case("flare/physicsnemo_time")),
+         .is_small = true,
+         .n_point = 70},
         {.name = "MeanOfTokens", .file = sequence({}), .n_point = 150},
         {.name = "LargestOfTokens",
          .file = sequence({{"pool", "max"}, {"pos_embed", "rope"}}),
@@ -101,8 +105,9 @@ FamilyCase make_flare() {
         {.name = "EachToken", .file = stored(stored_case("flare/lra_tokens_mask")), .n_point = 12},
     };
     for (NetworkCase& network : flare.networks) network.n_failing_in_turn = 1000;  // all
-    for (const std::string name : {"tiny", "tiny_options", "odd", "mid", "layers",
-                                   "ablation_shared", "ablation_latent_blocks"})
+    for (const std::string name :
+         {"tiny", "tiny_options", "odd", "mid", "layers", "ablation_shared",
+          "ablation_latent_blocks", "physicsnemo_small", "physicsnemo_ratio2", "physicsnemo_time"})
         flare.goldens.push_back({name, stored_case("flare/" + name), 1e-12});
     const std::vector<RefusedPlan> refused = {
         {"OnTheSphere", "Fields", {}, a_sphere, SURROGATE_NOT_SUPPORTED, "scattered points"},
@@ -144,10 +149,10 @@ FamilyCase make_flare_with_gradients() {
     flare.name = "FlareWithGradients";
     std::erase_if(flare.networks, [](const NetworkCase& network) {
         const std::string names[] = {
-            "TwoBlocksOfPoints", "Fields",          "NoPoint",      "OnePoint",
-            "EveryOption",       "SharedLatents",   "LatentBlocks", "LatentBlocksOfTwoTiles",
-            "MeanOfTokens",      "LargestOfTokens", "ClassToken",   "ClassTokenAlone",
-            "EachToken"};
+            "TwoBlocksOfPoints", "Fields",        "NoPoint",         "OnePoint",
+            "EveryOption",       "SharedLatents", "LatentBlocks",    "LatentBlocksOfTwoTiles",
+            "OfPhysicsNemo",     "MeanOfTokens",  "LargestOfTokens", "ClassToken",
+            "ClassTokenAlone",   "EachToken"};
         return std::ranges::find(names, network.name) == std::end(names);
     });
     for (NetworkCase& network : flare.networks) network.n_failing_in_turn = 50;

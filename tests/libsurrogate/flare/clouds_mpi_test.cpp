@@ -68,7 +68,8 @@ INSTANTIATE_TEST_SUITE_P(Modes, FlareClouds, testing::ValuesIn(modes),
 
 TEST(FlareCloudModels, HaveTheResultsOfPlansOfEachCloud) {
     const Clouds clouds = Clouds::of_sizes({40, 3, 0, 1100, 70});
-    for (const char* name : {"tiny_options", "odd", "ablation_shared", "ablation_latent_blocks"}) {
+    for (const char* name :
+         {"tiny_options", "odd", "ablation_shared", "ablation_latent_blocks", "physicsnemo_time"}) {
         for (const char* reproducible : {"false", "true"}) {
             SCOPED_TRACE(std::string(name) + ", reproducible=" + reproducible);
             const std::string file = stored_case(std::string("flare/") + name);

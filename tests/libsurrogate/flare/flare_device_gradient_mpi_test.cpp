@@ -368,6 +368,7 @@ TEST(FlareDeviceGradient, RefusesWhatIsNotBuiltByName) {
     };
     EXPECT_TRUE(refusal(stored_case("flare/tiny"), {{"reproducible", "true"}}).says("exact sums"));
     EXPECT_TRUE(refusal(stored_case("flare/ablation_shared"), {}).says("BigFLAREModel"));
+    EXPECT_TRUE(refusal(stored_case("flare/physicsnemo_small"), {}).says("'FLARE' of PhysicsNeMo"));
 }
 
 // ---- training ----

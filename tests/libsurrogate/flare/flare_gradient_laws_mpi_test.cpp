@@ -83,21 +83,26 @@ TEST_P(FlareGradientSlope, AlongWeightsIsTheGradient) {
 
 INSTANTIATE_TEST_SUITE_P(Files, FlareGradientSlope,
                          testing::Values("tiny", "tiny_options", "layers", "ablation_shared",
-                                         "ablation_latent_blocks", "lra_mean_sin",
-                                         "lra_tokens_mask", "sequence_cls_abs", "sequence_max_rope",
-                                         "sequence_mean_mask"),
+                                         "ablation_latent_blocks", "physicsnemo_ratio2",
+                                         "lra_mean_sin", "lra_tokens_mask", "sequence_cls_abs",
+                                         "sequence_max_rope", "sequence_mean_mask"),
                          [](const auto& name) { return name.param; });
 
-// ---- sequences with dropout ----
+// ---- dropout ----
 
-class FlareSequenceDropout : public testing::TestWithParam<std::string> {
+class FlareDropout : public testing::TestWithParam<std::string> {
 protected:
+    static bool is_physicsnemo() { return GetParam().starts_with("physicsnemo"); }
     /// The model with rates on its card.
     static Model model_on(const Context& context) {
         ModelParts<float> parts(stored_case("flare/" + GetParam()));
-        for (const char* key : {"emb_drop", "cls_drop", "proj_drop"})
-            parts.card["network"][key] = 0.3;
-        parts.card["network"]["attn_drop"] = 0;
+        nlohmann::json& network = parts.card["network"];
+        if (is_physicsnemo()) {
+            network["dropout"] = 0.3;
+        } else {
+            for (const char* key : {"emb_drop", "cls_drop", "proj_drop"}) network[key] = 0.3;
+            network["attn_drop"] = 0;
+        }
         return Model(context, parts.card.dump(), parts.tensors());
     }
     double value(FlareGradients& own) const {
@@ -113,7 +118,7 @@ protected:
     const Model model = model_on(context), alone = model_on(self);
 };
 
-TEST_P(FlareSequenceDropout, HasTheSlopesOfItsMasks) {
+TEST_P(FlareDropout, HasTheSlopesOfItsMasks) {
     for (const bool saves_less : {false, true}) {
         FlareGradients own(context, model, own_rows("scattered", n, world),
                            {.saves_less = saves_less, .draw = draw});
@@ -122,6 +127,7 @@ TEST_P(FlareSequenceDropout, HasTheSlopesOfItsMasks) {
         const std::vector<double> center(weights.precise().begin(), weights.precise().end());
         const auto direction = [](size_t i) { return std::sin(0.7 * static_cast<double>(i)); };
         for (const auto& entry : weights.entries()) {
+            if (entry.name == "time_embed.freqs") continue;  // not trained
             const auto begin = static_cast<size_t>(entry.first);
             const auto count = static_cast<size_t>(entry.size);
             const auto at = [&](double step) {
@@ -142,7 +148,7 @@ TEST_P(FlareSequenceDropout, HasTheSlopesOfItsMasks) {
     }
 }
 
-TEST_P(FlareSequenceDropout, HasTheBitsOfOneRank) {
+TEST_P(FlareDropout, HasTheBitsOfOneRank) {
     const auto way_of = [&](int n_thread, kernels::VectorLevel level, bool saves_less) {
         GradientWay way = exact_single;
         way.queue = simd(n_thread, level);
@@ -164,7 +170,7 @@ TEST_P(FlareSequenceDropout, HasTheBitsOfOneRank) {
     }
 }
 
-TEST_P(FlareSequenceDropout, IsForASampleAlone) {
+TEST_P(FlareDropout, IsForASampleAlone) {
     FlareGradients own(context, model, own_rows("uneven", n, world),
                        {.precision = "fp32", .queue = simd(), .draw = draw});
     own.evaluate();
@@ -177,9 +183,9 @@ TEST_P(FlareSequenceDropout, IsForASampleAlone) {
     EXPECT_EQ(own.y, own.prediction_without_gradients({.precision = "fp32", .queue = simd()}));
 }
 
-INSTANTIATE_TEST_SUITE_P(Files, FlareSequenceDropout,
-                         testing::Values("lra_mean_sin", "lra_tokens_mask", "sequence_cls_abs",
-                                         "sequence_max_rope"),
+INSTANTIATE_TEST_SUITE_P(Files, FlareDropout,
+                         testing::Values("physicsnemo_time", "lra_mean_sin", "lra_tokens_mask",
+                                         "sequence_cls_abs", "sequence_max_rope"),
                          [](const auto& name) { return name.param; });
 
 class FlareInputSlope : public FlareGradientSlope {};
@@ -208,7 +214,8 @@ TEST_P(FlareInputSlope, IsTheGradient) {
 
 INSTANTIATE_TEST_SUITE_P(Files, FlareInputSlope,
                          testing::Values("tiny", "tiny_options", "layers", "ablation_shared",
-                                         "ablation_latent_blocks"),
+                                         "ablation_latent_blocks", "physicsnemo_ratio2",
+                                         "physicsnemo_time"),
                          [](const auto& name) { return name.param; });
 
 // ---- bits ----
@@ -299,8 +306,9 @@ TEST_P(FlareGradientBits, OfPredictionsAreThoseOfPlansWithoutGradients) {
 
 INSTANTIATE_TEST_SUITE_P(Files, FlareGradientBits,
                          testing::Values("tiny_options", "odd", "ablation_shared",
-                                         "ablation_latent_blocks", "lra_mean_sin",
-                                         "lra_tokens_mask", "sequence_cls_abs", "sequence_max_rope",
+                                         "ablation_latent_blocks", "physicsnemo_small",
+                                         "physicsnemo_time", "lra_mean_sin", "lra_tokens_mask",
+                                         "sequence_cls_abs", "sequence_max_rope",
                                          "sequence_mean_mask"),
                          [](const auto& name) { return name.param; });
 
@@ -335,7 +343,8 @@ TEST_P(FlareGradientMemory, IsTakenByThePlanAlone) {
 
 INSTANTIATE_TEST_SUITE_P(Files, FlareGradientMemory,
                          testing::Values("tiny_options", "ablation_latent_blocks",
-                                         "lra_tokens_mask", "sequence_max_rope"),
+                                         "physicsnemo_time", "lra_tokens_mask",
+                                         "sequence_max_rope"),
                          [](const auto& name) { return name.param; });
 
 /// A block adds the memory of its activations: at C = 64, less than 1.5 KB a point in float.

@@ -28,13 +28,12 @@ double largest(const std::vector<double>& values) {
 struct GoldenGradients {
     GoldenGradients(const Context& context, const Model& model, const GoldenFile& file,
                     const char* partition, const GradientWay& way)
-        : own(context, model, own_rows(partition, file.tensor("check/input/x").shape[1], world),
-              way) {
-        const GoldenTensor x = file.tensor("check/input/x");
+        : own(context, model,
+              own_rows(partition, file.tensor("check/input/target").shape[1], world), way) {
         const GoldenTensor target = file.tensor("check/input/target");
-        const int64_t n_sample = x.shape[0];
+        const int64_t n_sample = target.shape[0];
         for (int64_t sample = 0; sample < n_sample; ++sample) {
-            own.x = part(x.part(sample), own.n_in());
+            own.x = part(inputs(model, file, sample), own.n_in());
             EXPECT_TRUE(own.evaluate());
             const std::vector<double> wanted = part(target.part(sample), own.n_out());
             double norms[2] = {0, 0};
@@ -50,6 +49,24 @@ struct GoldenGradients {
             loss += std::sqrt(norms[0] / norms[1]) / static_cast<double>(n_sample);
         }
         EXPECT_TRUE(own.reduce());
+    }
+
+    /// The channels of all input ports at all points.
+    static std::vector<double> inputs(const Model& model, const GoldenFile& file, int64_t sample) {
+        std::vector<std::vector<double>> ports;
+        for (const surrogate_port_info& port : model.ports())
+            if (!port.is_output)
+                ports.push_back(file.tensor(std::string("check/input/") + port.name).part(sample));
+        const int64_t n = file.tensor("check/input/target").shape[1];
+        std::vector<double> rows;
+        for (int64_t i = 0; i < n; ++i) {
+            for (const std::vector<double>& values : ports) {
+                const int64_t n_channel = std::ssize(values) / n;
+                rows.insert(rows.end(), values.begin() + i * n_channel,
+                            values.begin() + (i + 1) * n_channel);
+            }
+        }
+        return rows;
     }
 
     /// Rows of this rank.
@@ -138,7 +155,8 @@ TEST_P(FlareGradient, InSingleIsClose) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Files, FlareGradient,
-                         testing::Values("tiny", "tiny_options", "layers", "odd", "mid"),
+                         testing::Values("tiny", "tiny_options", "layers", "odd", "mid",
+                                         "physicsnemo_small", "physicsnemo_time"),
                          [](const auto& name) { return name.param; });
 
 // ---- sequences ----

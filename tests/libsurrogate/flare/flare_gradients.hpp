@@ -35,7 +35,7 @@ public:
           network_(model.get()->model->network()),
           is_sequence_(network_.inputs().front().kind == impl::NumberKind::integer),
           is_pooled_(network_.outputs().front().place == impl::PortPlace::clouds),
-          n_in_(is_sequence_ ? 0 : network_.inputs().front().n_channel),
+          n_in_(is_sequence_ ? 0 : impl::n_channel_of(network_.inputs())),
           n_out_(network_.outputs().front().n_channel),
           x(size(n_in_)),
           y(is_pooled_ ? std::vector<double>(static_cast<size_t>(n_out_)) : size(n_out_)),

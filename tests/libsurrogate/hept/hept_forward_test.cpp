@@ -125,7 +125,7 @@ TEST_P(HeptLayers, HaveTheStoredTokensAndAttention) {
         kept.push_back(states.back().tiles);
     }
     HeptRun<double> found(given, {});
-    found.forward.keep(kept);
+    found.forward.keep(kept, {});
     found.run();
     expect_tokens(kept[0], "check/layers/0/h_in");
     for (int64_t l = 0; l < given.config.n_layers; ++l) {

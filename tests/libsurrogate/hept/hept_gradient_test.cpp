@@ -27,11 +27,12 @@ Queue simd(int n_thread = 1) {
 template <class T>
 class Evaluation {
 public:
-    Evaluation(const HeptCase& given, const Queue& queue, const FixedOrders* orders = nullptr)
+    Evaluation(const HeptCase& given, const Queue& queue, const FixedOrders* orders = nullptr,
+               bool saves_less = false)
         : given_(given),
           plan_(given.tokens(), orders),
           layers_(given.config, given.master),
-          network_(given.config, layers_, queue),
+          network_(given.config, layers_, queue, saves_less),
           x_(given.features<T>()),
           dx_(given.config.n_feature(), given.tokens().n_point()),
           dcoordinates_(given.config.coords_dim, given.tokens().n_point()),
@@ -136,6 +137,11 @@ TEST_P(HeptGradient, InSingleIsClose) {
 TEST_P(HeptGradient, HasTheSameBitsOnAllThreads) {
     const std::vector<double> bits = Evaluation<float>(given, simd()).arena;
     EXPECT_EQ(Evaluation<float>(given, simd(3)).arena, bits);
+}
+
+TEST_P(HeptGradient, HasTheSameBitsWithLessMemory) {
+    const std::vector<double> bits = Evaluation<float>(given, simd()).arena;
+    EXPECT_EQ(Evaluation<float>(given, simd(), nullptr, true).arena, bits);
 }
 
 INSTANTIATE_TEST_SUITE_P(Files, HeptGradient,

@@ -108,6 +108,17 @@ inline const std::vector<Problem>& problems() {
         changes["dimensionality"] = 2;
         return small_sequoia(changes);
     };
+    const auto erwin = [](const json& changes) {
+        json network = {{"dimensionality", 2},     {"c_out", 1},
+                        {"c_hidden", {8, 8}},      {"ball_sizes", {16, 16}},
+                        {"enc_num_heads", {2, 2}}, {"enc_depths", {1, 1}},
+                        {"strides", {2}},          {"dec_num_heads", {2}},
+                        {"dec_depths", {1}},       {"rotate", 45},
+                        {"mlp_ratio", 2},          {"mp_steps", 1},
+                        {"neighbors", 5}};
+        network.update(changes);
+        return network;
+    };
     static const std::vector<Problem> list = {
         {"Flare", nullptr, small_darcy_model, {"mobility"}, {"x"}, {}, {"pressure"}},
         {"SphereTransformer",
@@ -152,24 +163,16 @@ inline const std::vector<Problem>& problems() {
                   flat_bsa({{"sigma_trainable", true}},
                            {{"use_compress_mlp", false}, {"use_token_gated_attention", false}})),
         on_points("BsaGiven", "bsa", flat_bsa(given), {"size"}, {"speed"}),
-        with(on_points("Erwin", "erwin",
-                       {{"pos_enc", "none"},
-                        {"dimensionality", 2},
-                        {"c_in", 1},
-                        {"c_out", 1},
-                        {"c_hidden", {8, 8}},
-                        {"ball_sizes", {16, 16}},
-                        {"enc_num_heads", {2, 2}},
-                        {"enc_depths", {1, 1}},
-                        {"strides", {2}},
-                        {"dec_num_heads", {2}},
-                        {"dec_depths", {1}},
-                        {"rotate", 45},
-                        {"mlp_ratio", 2},
-                        {"mp_steps", 1},
-                        {"neighbors", 5}},
-                       {"size"}),
-             [](Problem& problem) { problem.coordinates = {}; }),
+        on_points("Erwin", "erwin", erwin({{"pos_enc", "none"}, {"c_in", 1}}), {"size"}),
+        on_points("ErwinFourier", "erwin",
+                  erwin({{"pos_enc", "fourier"}, {"c_in", 8}, {"enc_depths", {2, 1}}})),
+        with(on_points("ErwinLinearClouds", "erwin",
+                       erwin({{"pos_enc", "linear"},
+                              {"c_in", 4},
+                              {"strides", {1}},
+                              {"rotate", 0},
+                              {"mp_steps", 2}})),
+             has_clouds),
     };
     return list;
 }

@@ -44,7 +44,7 @@ class Evaluation {
 public:
     /// shift: of all weights, in the direction of a wave.
     Evaluation(const GoldenFile& file, const SequoiaCase& points, const kernels::Queue& queue,
-               float shift = 0)
+               float shift = 0, bool saves_less = false)
         : points_(points),
           config(sequoia::parse_config(file.card().at("network"))),
           master(golden_weights(file, sequoia::layout(config), shift)),
@@ -53,7 +53,7 @@ public:
           tree_(points.n, config.k, 0, 1, sequoia::block_level(points.n, config.k)),
           leaves_(leaves_of(points, config)),
           n_real(sequoia::Embedding<T>::n_real(config)),
-          network_(config, layers_, queue),
+          network_(config, layers_, queue, saves_less),
           real_(tiles(n_real)),
           dreal_(tiles(n_real)),
           y_(tiles(config.num_classes)) {
@@ -238,6 +238,17 @@ void PrintTo(const Variant& variant, std::ostream* stream) {
 }
 
 class SequoiaGradientVariants : public testing::TestWithParam<Variant> {};
+
+TEST_P(SequoiaGradientVariants, IsTheSameWithLessMemory) {
+    const Variant& variant = GetParam();
+    SmallCase small(variant.changes, variant.n, variant.changes.contains("vocab_size"));
+    const GoldenFile file(small.disk.path());
+    for (const float feature : wave(variant.n * 16, 0.3)) small.points.features.push_back(feature);
+    const kernels::Queue queue{kernels::Backend::simd, kernels::best_vector_level(), 1};
+    const Evaluation<float> stored(file, small.points, queue),
+        recomputed(file, small.points, queue, 0, true);
+    EXPECT_TRUE(std::ranges::equal(stored.gradients(), recomputed.gradients()));
+}
 
 // Along one direction in the space of all weights. Weights are floats: what counts is by how much
 // they have moved. A small step: relus of the head have kinks.

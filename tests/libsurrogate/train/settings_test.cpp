@@ -58,6 +58,10 @@ TEST(TrainingSettings, WarmupIsAShareOrSteps) {
     EXPECT_TRUE(refusal([&] { settings.recipe(); }).says("101 steps, and steps only 100"));
     settings.set("warmup", "7");
     EXPECT_EQ(settings.recipe().warmup, 7);
+    settings.set("warmup", "0.045");
+    EXPECT_EQ(settings.recipe().warmup, 5);
+    settings.set("schedule", "constant");
+    EXPECT_TRUE(refusal([&] { settings.recipe(); }).says("warmup is 0.045, but it is a number"));
 }
 
 TEST(TrainingSettings, ReservoirsNeedALossOfTheTrainer) {

@@ -83,6 +83,10 @@ def check_jacobian(dm, context, domain):
     jacobian.multTranspose(w, g)
     left, right = w.dot(jv), v.dot(g)
     assert abs(left - right) < 1e-6 * abs(left), (left, right)
+    again = g.duplicate()
+    surrogate.petsc.run(plan, {"mobility": k}, {"pressure": pressure})
+    surrogate.petsc.run_backward(plan, {"pressure": w}, {"mobility": again})
+    assert again.equal(g)
     plan.bind_input("mobility", k.array.copy())
     plan.bind_output("pressure")
     plan.bind_input_tangent("mobility", v.array.copy())
@@ -90,6 +94,35 @@ def check_jacobian(dm, context, domain):
     plan.run_tangent()
     numpy.testing.assert_allclose(along, jv.array, rtol=1e-10)
     jacobian.destroy()
+
+
+def check_affine():
+    """Vecs and a time loop of a linear map have the values of its matrix."""
+    fields = [{"name": name, "unit": "K", "mean": 0, "std": 1} for name in ("u", "v")]
+    network = {"matrix": [[0.5, 0.25], [0, 1]], "offset": [1, 0]}
+    card = {"format": 1, "family": "affine", "network": network}
+    context = surrogate.Context(comm, threads=1)
+    dm = PETSc.DMDA().create([7, 9], dof=1, comm=comm)
+    dm.setUniformCoordinates(0, 1, 0, 1)
+    domain = surrogate.petsc.domain(context, dm)
+    model = surrogate.Model.initialize(context, {**card, "inputs": fields, "outputs": fields})
+    vecs = {name: dm.createGlobalVec() for name in ("u", "v", "p", "q")}
+    vecs["u"].array = numpy.cos(numpy.arange(domain.n_local) + rank)
+    vecs["v"].set(3)
+    u = vecs["u"].array.copy()
+    outputs = {"u": vecs["p"], "v": vecs["q"]}
+    plan = surrogate.Plan(model, domain)
+    surrogate.petsc.run(plan, {"u": vecs["u"], "v": vecs["v"]}, outputs)
+    numpy.testing.assert_array_equal(vecs["p"].array, 1 + 0.5 * u + 0.25 * 3)
+    numpy.testing.assert_array_equal(vecs["q"].array, vecs["v"].array)
+    loop = surrogate.TimeLoop(surrogate.Plan(model, domain), step_s=1, distance="off")
+    state = {"u": u.copy(), "v": numpy.full(domain.n_local, 3.0)}
+    for name, array in state.items():
+        loop.bind(name, array)
+    loop.step(3)
+    for _ in range(3):
+        u = 1 + 0.5 * u + 0.25 * 3
+    numpy.testing.assert_array_equal(state["u"], u)
 
 
 def check_loop():
@@ -130,6 +163,7 @@ def check_loop():
 
 try:
     check_vecs()
+    check_affine()
     check_loop()
 except BaseException:
     traceback.print_exc()

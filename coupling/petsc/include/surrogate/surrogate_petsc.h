@@ -45,13 +45,13 @@ SURROGATE_API PetscErrorCode surrogate_petsc_error_code(surrogate_status status)
 
 /* Creates a context over the ranks of `comm`, with the options found in PETSc's database.
  * Collective.
- *   -surrogate_threads N|auto       -surrogate_vector auto|avx512|avx2|scalar
+ *   -surrogate_threads N|auto       -surrogate_vector auto|avx512|avx2|neon|scalar
  *   -surrogate_backend auto|ref|simd|cuda
  *   -surrogate_precision fp32|fp64|tf32|fp16|bf16
  *   -surrogate_device N|auto        -surrogate_timeout_s N
  *   -surrogate_reproducible         -surrogate_check_finite
  *   -surrogate_range count|warn|error  -surrogate_agree
- *   -surrogate_coordinates physical|normalized
+ *   -surrogate_coordinates physical|normalized  -surrogate_allow_code
  *   prefix  put before these names ("flow_": -flow_surrogate_threads), or NULL
  * -help lists them. An option that is not in the database keeps the library's default. */
 SURROGATE_API PetscErrorCode surrogate_context_create_petsc(MPI_Comm comm, const char* prefix,
@@ -156,6 +156,20 @@ typedef struct surrogate_vec_field {
 SURROGATE_API PetscErrorCode surrogate_plan_run_vec(surrogate_plan* plan, PetscInt n_in,
                                                     const surrogate_vec_field in[], PetscInt n_out,
                                                     const surrogate_vec_field out[]);
+
+/* Computes g = J^T w from Vecs to Vecs: surrogate_plan_run_backward on the arrays of the Vecs, once
+ * after surrogate_plan_run_vec or surrogate_plan_run. Collective over the plan; all ranks pass the
+ * same lists of names.
+ *   w  fields of outputs: the gradient of a number with respect to them. Read; an output that is
+ *      not named counts as 0
+ *   g  fields of inputs, coordinates included. Written; other components of the Vecs are kept
+ * Errors: of surrogate_plan_bind_output_gradient, _bind_input_gradient and run_backward, and of a
+ * Vec as in surrogate_plan_run_vec: all ranks then return the error of the first failing rank, g is
+ * unchanged, and a corrected call may follow. Since 0.2 */
+SURROGATE_API PetscErrorCode surrogate_plan_run_backward_vec(surrogate_plan* plan, PetscInt n_w,
+                                                             const surrogate_vec_field w[],
+                                                             PetscInt n_g,
+                                                             const surrogate_vec_field g[]);
 
 /* Creates a shell Mat of the Jacobian of a plan with option gradients=inputs: the columns are the
  * elements of the Vec of in[0], the rows the elements of the Vec of out[0]. MatMult computes J v

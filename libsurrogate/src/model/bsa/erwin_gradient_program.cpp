@@ -8,6 +8,7 @@
 #include "libsurrogate/src/model/bsa/erwin_message_gradient.hpp"
 #include "libsurrogate/src/model/bsa/erwin_program.hpp"
 #include "libsurrogate/src/model/bsa/layer_gradient.hpp"
+#include "libsurrogate/src/model/bsa/position_gradient.hpp"
 #include "libsurrogate/src/model/family/backward_ports.hpp"
 #include "libsurrogate/src/model/family/loaded_points.hpp"
 
@@ -57,18 +58,21 @@ public:
         alive = on_all_ranks(this->comm_, back_.begin(alive) && back_.gather(doutputs));
         if (alive) {
             back_.ports.deliver();
-            alive = differentiate(sums);
+            alive = differentiate(
+                sums, back_.wants_positions(this->comm_, dinputs, this->config_.n_axis, sums));
         }
         if (!alive) sums.poison();
         if (!dinputs.empty()) back_.scatter(dinputs, alive);
         return alive;
     }
 
+    bool differentiates_coordinates() const override { return true; }
     bool leaves_out_weights() const override { return true; }
 
     int64_t bytes() const override {
-        int64_t n_byte =
-            Shared::bytes() + back_.bytes() + message_gradient_.bytes() + x_.bytes() + dh_.bytes();
+        int64_t n_byte = Shared::bytes() + back_.bytes() + message_gradient_.bytes() + x_.bytes() +
+                         dh_.bytes() + dposition_.bytes();
+        for (const PositionGradient<T>& level : dpositions_) n_byte += level.bytes();
         for (const auto& stage : stages_) {
             n_byte += stage->gradient.bytes();
             for (const Buffer<T>& saved : stage->saved) n_byte += saved.bytes();
@@ -157,12 +161,15 @@ private:
         for (size_t l = 0; l < config.decoders.size(); ++l)
             add_stage(config.decoders[l], *this->layers_.decoders[l], *this->decoders_[l]);
         int64_t most = 0;
+        dpositions_.clear();
         for (size_t l = 0; l < config.encoders.size(); ++l) {
+            dpositions_.emplace_back(*this->levels_[l], queue_, config.n_axis);
             dx_.emplace_back(this->levels_[l]->shape().size(config.width[l]));
             most = std::max(most, dx_.back().size());
         }
         x_ = Buffer<T>(most);
         dh_ = Buffer<T>(this->n_point() * config.width.front());
+        dposition_ = Buffer<T>(this->n_point() * config.n_axis);
     }
     void run_blocks(size_t index, Forward<T>& forward, const bsa::Config& config) override {
         Stage& stage = *stages_[index];
@@ -196,7 +203,11 @@ private:
 
     /// Adds the gradients of weights to `sums`, and computes the gradients of inputs. Returns
     /// false, on all ranks, if scores are not finite. Collective.
-    bool differentiate(GradientSums& sums) {
+    ///   is_relative  gradients of positions include those through relative positions, differences
+    ///                and distances; the same on all ranks
+    bool differentiate(GradientSums& sums, bool is_relative) {
+        if (is_relative)
+            for (PositionGradient<T>& level : dpositions_) level.clear();
         for (Buffer<T>& buffer : dx_)
             for_elements(buffer.size(), [&](int64_t begin, int64_t end) {
                 std::fill(buffer.data() + begin, buffer.data() + end, T(0));
@@ -207,20 +218,30 @@ private:
                     });
         const size_t n_stride = this->poolings_.size();
         for (size_t l = 0; l < n_stride; ++l) {
-            if (!stage_backward(decoder(l), dx(l), sums)) return false;
+            if (!stage_backward(decoder(l), l, sums, is_relative)) return false;
             this->poolings_[l].unpool_backward(final_stage(l + 1).result(), encoder(l).result(),
                                                dx(l), dx(l + 1), unpools_[l], sums,
-                                               this->reproducible_);
+                                               this->reproducible_, is_relative);
         }
         for (size_t l = n_stride + 1; l-- > 0;) {
             if (l < n_stride)
                 this->poolings_[l].pool_backward(encoder(l).result(), dx(l + 1), dx(l), pools_[l],
-                                                 sums, this->reproducible_);
-            if (!stage_backward(encoder(l), dx(l), sums)) return false;
+                                                 sums, this->reproducible_, is_relative);
+            if (!stage_backward(encoder(l), l, sums, is_relative)) return false;
         }
-        sum_copies();
-        message_gradient_.run(chunks_, dh_.data(), sums);
+        sum_copies(dx(0), dh_);
+        if (is_relative) positions_backward();
+        message_gradient_.run(chunks_, dh_.data(), is_relative ? dposition_.data() : nullptr, sums);
         return true;
+    }
+
+    /// Computes the gradient of the points' positions from those on all levels. Collective.
+    void positions_backward() {
+        for (PositionGradient<T>& level : dpositions_) level.finish();
+        for (size_t l = this->poolings_.size(); l-- > 0;)
+            this->poolings_[l].positions_backward(dpositions_[l + 1].positions(),
+                                                  dpositions_[l].positions());
+        sum_copies(dpositions_.front().positions(), dposition_);
     }
 
     /// Computes dx of the originals; head and outputs do not read copies.
@@ -254,8 +275,9 @@ private:
             for (int64_t k = 0; k < c; ++k) to(k, slots[i]) = z(k, i);
     }
 
-    bool stage_backward(Stage& stage, Tiles<T> d, GradientSums& sums) {
+    bool stage_backward(Stage& stage, size_t level, GradientSums& sums, bool is_relative) {
         const TreePlan<T>& plan = stage.forward.plan();
+        const Tiles<T> d = dx(level);
         T* const memory = stage.forward.work().free_memory();
         const Tiles<T> x = stage.tiles(x_);
         for (int64_t block = stage.config.depth - 1; block >= 0; --block) {
@@ -264,17 +286,19 @@ private:
             const bool is_rotated = stage.config.is_layer_rotated(block);
             if (is_rotated) plan.move(x, true, memory);
             if (is_rotated) plan.move(d, true, memory);
-            if (!stage.gradient.run(block, x, d, sums)) return false;
+            Tiles<T> drelative;
+            if (is_relative) drelative = dpositions_[level].relative(is_rotated);
+            if (!stage.gradient.run(block, x, d, sums, drelative)) return false;
             if (is_rotated) plan.move(d, false, memory);
         }
         return true;
     }
 
-    /// Adds the gradients of copies to the gradient of their point, in ascending order of slots.
-    void sum_copies() {
+    /// Computes the rows of points from a field of slots: adds the gradients of copies to the
+    /// gradient of their point, in ascending order of slots.
+    void sum_copies(const Tiles<T>& d, Buffer<T>& rows) {
         const TreePlan<T>& plan = *this->levels_.front();
-        const int64_t c = this->config_.width.front();
-        const Tiles<T> d = dx(0);
+        const int64_t c = d.n_channel;
         queue_.parallel_for(back_.ports.n_tile(), [&](int64_t tile, int) {
             const int64_t end = std::min((tile + 1) * tile_points, plan.n_point());
             for (int64_t point = tile * tile_points; point < end; ++point)
@@ -282,7 +306,7 @@ private:
                     T sum = 0;
                     for (int64_t slot = plan.slot_of()[point]; slot < plan.end_of(point); ++slot)
                         sum += d(k, slot);
-                    dh_[point * c + k] = sum;
+                    rows[point * c + k] = sum;
                 }
         });
     }
@@ -294,8 +318,10 @@ private:
     std::vector<WeightName> head_names_;
     std::vector<NormedSums<T>> pools_, unpools_;  // (L)
     std::vector<std::unique_ptr<Stage>> stages_;
-    std::vector<Buffer<T>> dx_;     // (L + 1) tiles of slots
-    Buffer<T> x_, dh_;              // a level; (n_point, C) in the order of the tree
+    std::vector<Buffer<T>> dx_;                    // (L + 1) tiles of slots
+    std::vector<PositionGradient<T>> dpositions_;  // (L + 1)
+    Buffer<T> x_;                                  // a level
+    Buffer<T> dh_, dposition_;      // (n_point, C) and (n_point, d) in the order of the tree
     std::vector<Scratch> scratch_;  // (n_thread)
 };
 

@@ -60,10 +60,11 @@ void MessageGradient<T>::connect() {
     std::vector<NeighborExchange::Want> wants;
     comm_.agree([&] {
         wants = sort_by_source(list);
-        dsource_.resize((messages_.n_edge() + std::ssize(wants)) * n_channel_);
+        dsource_.resize((messages_.n_edge() + std::ssize(wants)) * (n_channel_ + config_.n_axis));
     });
     exchange_ = NeighborExchange();
-    exchange_.connect(comm_, std::move(wants), n_channel_ * static_cast<int64_t>(sizeof(T)));
+    exchange_.connect(comm_, std::move(wants),
+                      (n_channel_ + config_.n_axis) * static_cast<int64_t>(sizeof(T)));
 }
 
 /// Sets the rows of the gradients of each point as a source, and returns those to receive. list: by
@@ -89,7 +90,8 @@ std::vector<NeighborExchange::Want> MessageGradient<T>::sort_by_source(
 }
 
 template <class T>
-void MessageGradient<T>::run(const PointChunks& chunks, T* dh, GradientSums& sums) {
+void MessageGradient<T>::run(const PointChunks& chunks, T* dh, T* dposition, GradientSums& sums) {
+    dposition_ = dposition;
     const MasterWeights& master = layers_.weights->master();
     const int64_t n_tile = (messages_.n_point() + tile_points - 1) / tile_points;
     for (size_t step = steps_.size(); step-- > 0;) {
@@ -98,7 +100,7 @@ void MessageGradient<T>::run(const PointChunks& chunks, T* dh, GradientSums& sum
                        step_backward(step, points, dh, gradients,
                                      scratch_[static_cast<size_t>(thread)]);
                    });
-        exchange_rows(exchange_, comm_, queue_, dsource_.data(), n_channel_);
+        exchange_rows(exchange_, comm_, queue_, dsource_.data(), row());
         queue_.parallel_for(n_tile, [&](int64_t tile, int) { add_sources(dh, tile); });
     }
     chunks.run(queue_, master, sums, embed_names_,
@@ -176,23 +178,31 @@ void MessageGradient<T>::edges_backward(size_t step, Range edges, int64_t first_
     kernels::linear_gradient<T>(queue_, u, d, gradients.linear(steps_[step][0]));
     kernels::linear_backward<T>(queue_, w.message, d, {}, false, du);
     for (int64_t i = 0; i < n; ++i) {
-        T* const of_target = rows + (messages_.targets()[at(i)] - first_target) * c;
-        T* const of_source = dsource_.data() + (edges.begin + i) * c;
+        const int64_t target = messages_.targets()[at(i)];
+        T* const of_target = rows + (target - first_target) * c;
+        T* const of_source = dsource_.data() + (edges.begin + i) * row();
         for (int64_t k = 0; k < c; ++k) of_source[k] = du(k, i);
         for (int64_t k = 0; k < c; ++k) of_target[k] += du(c + k, i);
+        for (int64_t k = 0; k < axes && dposition_; ++k) {
+            of_source[c + k] = du(2 * c + k, i);
+            dposition_[target * axes + k] -= du(2 * c + k, i);
+        }
     }
 }
 
-/// Adds the gradients of h of the points of a tile as sources, in the order of targets.
+/// Adds the gradients of h and positions of the points of a tile as sources, in the order of
+/// targets.
 template <class T>
 void MessageGradient<T>::add_sources(T* dh, int64_t tile) {
-    const int64_t c = n_channel_;
+    const int64_t c = n_channel_, axes = config_.n_axis;
     const int64_t end = std::min((tile + 1) * tile_points, messages_.n_point());
     for (int64_t i = tile * tile_points; i < end; ++i) {
         const auto at = static_cast<size_t>(i);
         for (int64_t e = first_of_source_[at]; e < first_of_source_[at + 1]; ++e) {
-            const T* const from = dsource_.data() + row_of_source_[static_cast<size_t>(e)] * c;
+            const T* const from = dsource_.data() + row_of_source_[static_cast<size_t>(e)] * row();
             for (int64_t k = 0; k < c; ++k) dh[i * c + k] += from[k];
+            for (int64_t k = 0; k < axes && dposition_; ++k)
+                dposition_[i * axes + k] += from[c + k];
         }
     }
 }
@@ -243,6 +253,8 @@ void MessageGradient<T>::embed_backward(Range points, const T* dh, const Gradien
         for (int64_t k = 0; k < axes; ++k) std::fill_n(&dp(k, 0), n, T(0));
         for (int64_t k = 0; k < n_feature; ++k) std::copy_n(&df(k, 0), n, &out(axes + k, 0));
     }
+    for (int64_t i = 0; i < n && dposition_; ++i)
+        for (int64_t k = 0; k < axes; ++k) dp(k, i) += dposition_[(points.begin + i) * axes + k];
     store<T>(out, points, to);
 }
 

@@ -12,12 +12,11 @@
 namespace surrogate::impl::bsa::erwin {
 
 /// Differentiates the embedding of Erwin, after Messages::run() has stored the values of each step.
-/// Messages are recomputed on the rank that owns their target; differences of positions count as
-/// constants. The gradient of a source is sent to its owner edge by edge. The owner adds all of
-/// them in the order of their targets, so that it does not depend on ranks and threads. Gradients
-/// of weights are summed in the given chunks.
+/// Messages are recomputed on the rank that owns their target. The gradient of a source is sent to
+/// its owner edge by edge. The owner adds all of them in the order of their targets, so that it
+/// does not depend on ranks and threads. Gradients of weights are summed in the given chunks.
 ///
-/// Memory: C numbers per edge from or to this rank's points.
+/// Memory: C + d numbers per edge from or to this rank's points.
 template <class T>
 class MessageGradient {
 public:
@@ -35,8 +34,10 @@ public:
 
     /// Adds the gradients of weights to the sums, and writes the gradients of positions and
     /// features. Collective. Does not allocate.
-    ///   dh  (n_point, C) gradient of the result of Messages::run(); overwritten
-    void run(const PointChunks& chunks, T* dh, GradientSums& sums);
+    ///   dh         (n_point, C) gradient of the result of Messages::run(); overwritten
+    ///   dposition  (n_point, d) gradient of positions through the result's other uses of them, and
+    ///              overwritten; null on all ranks: differences of positions count as constants
+    void run(const PointChunks& chunks, T* dh, T* dposition, GradientSums& sums);
 
     /// Returns the bytes that this rank sends in each step of messages, and the number of
     /// exchanges.
@@ -72,6 +73,7 @@ private:
                        Scratch& scratch);
     void edges_backward(size_t step, Range edges, int64_t first_target, T* rows,
                         const Gradients& gradients, Scratch& scratch);
+    int64_t row() const { return n_channel_ + (dposition_ ? config_.n_axis : 0); }
     void add_sources(T* dh, int64_t tile);
     kernels::Tile<const T> features(Range points, Scratch& scratch);
     void embed_backward(Range points, const T* dh, const Gradients& gradients, Scratch& scratch);
@@ -88,7 +90,8 @@ private:
     // Rows of dsource_ of each point, in the order of their targets.
     std::vector<int64_t> first_of_source_, row_of_source_;  // (n_point + 1), (edges from points)
     NeighborExchange exchange_;                             // gradients of sources
-    kernels::Buffer<T> dsource_;    // (n_edge + edges from points to other ranks, C)
+    T* dposition_ = nullptr;                                // of the current run
+    kernels::Buffer<T> dsource_;    // (n_edge + edges from points to other ranks, row())
     std::vector<Scratch> scratch_;  // (n_thread)
 };
 

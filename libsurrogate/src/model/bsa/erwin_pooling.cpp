@@ -26,6 +26,7 @@ void Pooling<T>::resize(bool has_backward) {
     const SlotShape& shape = coarse_.shape();
     const int64_t n_relative = stride_ * n_axis_;
     relative_.resize(shape.size(n_relative));
+    if (has_backward) drelative_.resize(shape.size(n_relative));
     const Tiles<T> relative = shape.tiles(relative_.data(), n_relative);
     const double* const fine = fine_.positions();
     const double* const coarse = coarse_.positions();
@@ -149,7 +150,8 @@ void Pooling<T>::for_balls(NormedSums<T>& layer, GradientSums& sums, bool is_rep
 
 template <class T>
 void Pooling<T>::pool_backward(Tiles<const T> fine, Tiles<const T> dcoarse, Tiles<T> dfine,
-                               NormedSums<T>& layer, GradientSums& sums, bool is_reproducible) {
+                               NormedSums<T>& layer, GradientSums& sums, bool is_reproducible,
+                               bool is_relative) {
     const int64_t n_channel = fine.n_channel, n = coarse_.shape().n_column;
     if (stride_ == 1) {
         queue_.parallel_for(coarse_.shape().n_tile(), [&](int64_t tile, int) {
@@ -170,13 +172,14 @@ void Pooling<T>::pool_backward(Tiles<const T> fine, Tiles<const T> dcoarse, Tile
             for (int64_t j = 0; j < stride_; ++j)
                 for (int64_t c = 0; c < n_channel; ++c)
                     dfine(c, (tile * n + i) * stride_ + j) += du(j * n_channel + c, i);
+        if (is_relative) add_drelative(du, tile, true);
     });
 }
 
 template <class T>
 void Pooling<T>::unpool_backward(Tiles<const T> coarse, Tiles<const T> skip, Tiles<T> dfine,
                                  Tiles<T> dcoarse, NormedSums<T>& layer, GradientSums& sums,
-                                 bool is_reproducible) {
+                                 bool is_reproducible, bool is_relative) {
     const int64_t n_channel = dfine.n_channel, n = coarse_.shape().n_column;
     for_balls(layer, sums, is_reproducible, [&](int64_t tile, int thread) {
         Scratch& scratch = scratch_[static_cast<size_t>(thread)];
@@ -203,12 +206,39 @@ void Pooling<T>::unpool_backward(Tiles<const T> coarse, Tiles<const T> skip, Til
             kernels::linear_backward<T>(queue_, rows, dy, {}, j > 0, du);
         }
         copy_tile(kernels::channels(du, 0, dcoarse.n_channel), dcoarse.tile(tile));
+        if (is_relative) add_drelative(du, tile, false);
+    });
+}
+
+/// Takes the last S d rows of the gradient of the input of a layer.
+template <class T>
+void Pooling<T>::add_drelative(Tile<const T> du, int64_t tile, bool accumulate) {
+    const int64_t n_relative = stride_ * n_axis_, first = du.shape[0] - n_relative;
+    const Tile<T> to = coarse_.shape().tiles(drelative_.data(), n_relative).tile(tile);
+    for (int64_t r = 0; r < n_relative; ++r)
+        for (int64_t i = 0; i < to.shape[1]; ++i)
+            to(r, i) = (accumulate ? to(r, i) : T(0)) + du(first + r, i);
+}
+
+template <class T>
+void Pooling<T>::positions_backward(Tiles<const T> dcoarse, Tiles<T> dfine) {
+    const SlotShape& shape = coarse_.shape();
+    const Tiles<const T> drelative = shape.tiles(drelative_.data(), stride_ * n_axis_);
+    queue_.parallel_for(shape.n_tile(), [&](int64_t tile, int) {
+        for (int64_t p = tile * shape.n_column; p < (tile + 1) * shape.n_column; ++p)
+            for (int64_t k = 0; k < n_axis_; ++k) {
+                T of_parent = dcoarse(k, p);
+                for (int64_t j = 0; j < stride_; ++j) of_parent -= drelative(j * n_axis_ + k, p);
+                of_parent /= static_cast<T>(stride_);
+                for (int64_t j = 0; j < stride_; ++j)
+                    dfine(k, p * stride_ + j) += drelative(j * n_axis_ + k, p) + of_parent;
+            }
     });
 }
 
 template <class T>
 int64_t Pooling<T>::bytes() const {
-    int64_t n_byte = relative_.bytes();
+    int64_t n_byte = relative_.bytes() + drelative_.bytes();
     for (const Scratch& s : scratch_) n_byte += s.in.bytes() + s.out.bytes() + s.din.bytes();
     return n_byte;
 }

@@ -34,15 +34,21 @@ public:
     /// Adds the gradient of the children to dfine, and of weights to `sums`, from the gradient of
     /// the parents. Reproducible: weights are summed by ball of the coarser level. Local; after
     /// resize(true).
-    ///   layer  sums of the pooling layer, zero
+    ///   layer        sums of the pooling layer, zero
+    ///   is_relative  gradients of relative positions are computed, too
     void pool_backward(kernels::Tiles<const T> fine, kernels::Tiles<const T> dcoarse,
                        kernels::Tiles<T> dfine, NormedSums<T>& layer, GradientSums& sums,
-                       bool is_reproducible);
+                       bool is_reproducible, bool is_relative);
     /// Computes the gradient of the parents in dcoarse, and adds the gradient of weights to `sums`.
-    /// dfine: gradient of the children, receives the gradient of the skip connection. As above.
+    /// dfine: gradient of the children, receives the gradient of the skip connection. As above;
+    /// before pool_backward().
     void unpool_backward(kernels::Tiles<const T> coarse, kernels::Tiles<const T> skip,
                          kernels::Tiles<T> dfine, kernels::Tiles<T> dcoarse, NormedSums<T>& layer,
-                         GradientSums& sums, bool is_reproducible);
+                         GradientSums& sums, bool is_reproducible, bool is_relative);
+    /// Adds to dfine, the gradients of the positions of children (d), those through relative
+    /// positions and through the positions of parents, which are means. After both functions above.
+    ///   dcoarse  gradients of the positions of parents (d), except through relative positions
+    void positions_backward(kernels::Tiles<const T> dcoarse, kernels::Tiles<T> dfine);
 
     int64_t bytes() const;
 
@@ -69,7 +75,10 @@ private:
     const TreePlan<T>& fine_;
     const TreePlan<T>& coarse_;
     int64_t stride_, n_axis_;
-    kernels::Buffer<T> relative_;   // (S * d) per parent, in tiles of the coarser level
+    void add_drelative(kernels::Tile<const T> du, int64_t tile, bool accumulate);
+
+    // (S * d) per parent, in tiles of the coarser level: relative positions, and their gradients.
+    kernels::Buffer<T> relative_, drelative_;
     std::vector<Scratch> scratch_;  // (n_thread)
 };
 

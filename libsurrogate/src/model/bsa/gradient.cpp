@@ -30,12 +30,7 @@ Gradient<T>::Gradient(const Config& config, const Layers<T>& layers, const kerne
     const int64_t size = plan.shape().size(config.n_channel), c = config.n_channel;
     for (int64_t layer = 0; layer <= config.depth; ++layer) saved_.emplace_back(size);
     for (Buffer<T>* buffer : {&x_, &dx_, &dres_}) *buffer = Buffer<T>(size);
-    const int64_t d = config.n_axis;
-    if (config.has_balls()) dmain_ = Buffer<T>(plan.shape().size(d));
-    if (plan.is_rotated()) {
-        drotated_ = Buffer<T>(plan.shape().size(d));
-        moving_ = Buffer<T>(plan.move_size(d));
-    }
+    if (config.has_balls()) dposition_.emplace(plan, queue, config.n_axis);
     for (int thread = 0; thread < queue_.n_thread(); ++thread) {
         Scratch s;
         for (Buffer<T>* buffer : {&s.z, &s.h, &s.dh}) *buffer = Buffer<T>(c * tile_points);
@@ -109,7 +104,7 @@ bool Gradient<T>::forward() {
 template <class T>
 bool Gradient<T>::backward(GradientSums& sums, bool is_relative) {
     is_relative = is_relative && config_.has_balls();
-    for (Buffer<T>* buffer : {&dmain_, &drotated_}) std::fill(buffer->begin(), buffer->end(), T(0));
+    if (is_relative) dposition_->clear();
     for (EndSums& of_thread : sums_) {
         of_thread.want(sums.is_wanted());
         of_thread.clear();
@@ -122,7 +117,7 @@ bool Gradient<T>::backward(GradientSums& sums, bool is_relative) {
                [&](Range points, int thread) { head_backward(points, thread); });
     for (int64_t layer = config_.depth - 1; layer >= 0; --layer)
         if (!layer_backward(layer, sums, is_relative)) return false;
-    if (is_relative) positions_backward();
+    if (is_relative) dposition_->finish();
     for_elements([&](int64_t begin, int64_t end) {
         for (int64_t i = begin; i < end; ++i) dx_[i] += dres_[i];
     });
@@ -183,38 +178,10 @@ bool Gradient<T>::layer_backward(int64_t layer, GradientSums& sums, bool is_rela
     if (rotated) plan_.move(x, true, memory);
     if (rotated) plan_.move(dx, true, memory);
     Tiles<T> drelative;
-    if (is_relative)
-        drelative = plan_.shape().tiles((rotated ? drotated_ : dmain_).data(), config_.n_axis);
+    if (is_relative) drelative = dposition_->relative(rotated);
     if (!layer_.run(layer, x, dx, sums, drelative)) return false;
     if (rotated) plan_.move(dx, false, memory);
     return true;
-}
-
-/// Converts gradients of positions relative to the centers of balls to gradients of positions, in
-/// place.
-template <class T>
-void Gradient<T>::centers_backward(const Tiles<T>& dposition) {
-    const int64_t m = plan_.shape().ball;
-    queue_.parallel_for(plan_.shape().n_local() / m, [&](int64_t ball, int) {
-        for (int64_t k = 0; k < config_.n_axis; ++k) {
-            double sum = 0;
-            for (int64_t s = ball * m; s < (ball + 1) * m; ++s)
-                sum += static_cast<double>(dposition(k, s));
-            const T mean = static_cast<T>(sum / static_cast<double>(m));
-            for (int64_t s = ball * m; s < (ball + 1) * m; ++s) dposition(k, s) -= mean;
-        }
-    });
-}
-
-/// Adds up the gradients of positions of both orders.
-template <class T>
-void Gradient<T>::positions_backward() {
-    centers_backward(plan_.shape().tiles(dmain_.data(), config_.n_axis));
-    if (!plan_.is_rotated()) return;
-    const Tiles<T> rotated = plan_.shape().tiles(drotated_.data(), config_.n_axis);
-    centers_backward(rotated);
-    plan_.move(rotated, false, moving_.data());
-    for (int64_t i = 0; i < dmain_.size(); ++i) dmain_[i] += drotated_[i];
 }
 
 /// Adds the gradients of copies to the gradient of their point, in ascending order of slots.
@@ -256,19 +223,18 @@ void Gradient<T>::embed_backward(Range points, bool is_relative, int thread) {
         for (int64_t k = 0; k < n_feature; ++k) std::copy_n(&df(k, 0), n, &out(d + k, 0));
     }
     kernels::linear_gradient<T>(queue_, f, de, sums.embed);
-    const Tiles<T> dposition = plan_.shape().tiles(dmain_.data(), d);
     for (int64_t i = 0; i < n && is_relative; ++i) {
         const int64_t point = points.begin + i;
         for (int64_t slot = plan_.slot_of()[point]; slot < plan_.end_of(point); ++slot)
-            for (int64_t k = 0; k < d; ++k) dp(k, i) += dposition(k, slot);
+            for (int64_t k = 0; k < d; ++k) dp(k, i) += dposition_->positions()(k, slot);
     }
     store<T>(out, points, to);
 }
 
 template <class T>
 int64_t Gradient<T>::bytes() const {
-    int64_t n_byte = layer_.bytes() + x_.bytes() + dx_.bytes() + dres_.bytes() + dmain_.bytes() +
-                     drotated_.bytes() + moving_.bytes();
+    int64_t n_byte = layer_.bytes() + x_.bytes() + dx_.bytes() + dres_.bytes() +
+                     (dposition_ ? dposition_->bytes() : 0);
     for (const Buffer<T>& saved : saved_) n_byte += saved.bytes();
     for (const EndSums& sums : sums_) n_byte += sums.bytes();
     for (const Scratch& s : scratch_) {

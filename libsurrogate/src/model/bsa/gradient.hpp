@@ -2,12 +2,14 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "libsurrogate/src/domain/point_ports.hpp"
 #include "libsurrogate/src/model/bsa/forward.hpp"
 #include "libsurrogate/src/model/bsa/layer_gradient.hpp"
 #include "libsurrogate/src/model/bsa/parameter_sums.hpp"
+#include "libsurrogate/src/model/bsa/position_gradient.hpp"
 
 namespace surrogate::impl::bsa {
 
@@ -72,8 +74,6 @@ private:
     Range points_of_ball(int64_t ball) const;
     void head_backward(Range points, int thread);
     bool layer_backward(int64_t layer, GradientSums& sums, bool is_relative);
-    void positions_backward();
-    void centers_backward(const kernels::Tiles<T>& dposition);
     void embed_backward(Range points, bool is_relative, int thread);
 
     const Config& config_;
@@ -84,12 +84,11 @@ private:
     Forward<T>& forward_;
     bool is_reproducible_;
     LayerGradient<T> layer_;
-    std::vector<kernels::Buffer<T>> saved_;  // x before each layer, and after the last one
-    kernels::Buffer<T> x_, dx_, dres_;       // tiles of slots
-    /// Gradients of relative positions (d), then of positions in the main order.
-    kernels::Buffer<T> dmain_, drotated_, moving_;
-    std::vector<Scratch> scratch_;  // (n_thread)
-    std::vector<EndSums> sums_;     // (n_thread)
+    std::vector<kernels::Buffer<T>> saved_;         // x before each layer, and after the last one
+    kernels::Buffer<T> x_, dx_, dres_;              // tiles of slots
+    std::optional<PositionGradient<T>> dposition_;  // if the network has balls
+    std::vector<Scratch> scratch_;                  // (n_thread)
+    std::vector<EndSums> sums_;                     // (n_thread)
 };
 
 }  // namespace surrogate::impl::bsa

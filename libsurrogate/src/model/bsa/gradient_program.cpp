@@ -32,7 +32,8 @@ public:
         alive = on_all_ranks(this->comm_, back_.begin(alive) && back_.gather(doutputs));
         if (alive) {
             back_.ports.deliver();
-            alive = gradient_->backward(sums, wants_positions(dinputs, sums));
+            alive = gradient_->backward(
+                sums, back_.wants_positions(this->comm_, dinputs, this->config_.n_axis, sums));
         }
         if (!alive) sums.poison();
         if (!dinputs.empty()) back_.scatter(dinputs, alive);
@@ -59,18 +60,6 @@ public:
     }
 
 private:
-    /// Returns true if a rank wants gradients of positions through all that depends on them.
-    /// Collective, unless gradients of weights are wanted.
-    bool wants_positions(std::span<const Column> dinputs, const GradientSums& sums) const {
-        if (sums.is_wanted()) return false;
-        const auto n_axis = static_cast<size_t>(this->config_.n_axis);
-        const bool has_positions =
-            std::ssize(dinputs) > this->n_given() &&
-            std::ranges::any_of(dinputs.first(n_axis),
-                                [](const Column& column) { return column.data != nullptr; });
-        return !on_all_ranks(this->comm_, !has_positions);
-    }
-
     bool compute() override { return gradient_->forward(); }
     void build() override {
         PointPorts<T>* const ports[] = {&this->ports_, &back_.ports};

@@ -10,6 +10,8 @@
 
 #include "libsurrogate/src/core/communicator.hpp"
 #include "libsurrogate/src/domain/point_ports.hpp"
+#include "libsurrogate/src/layers/gradient_sums.hpp"
+#include "libsurrogate/src/ranks/reduce.hpp"
 
 namespace surrogate::impl {
 
@@ -54,6 +56,19 @@ public:
         std::ranges::fill(columns_, Column{});
         std::ranges::copy(dinputs, columns_.end() - std::ssize(dinputs));
         ports.scatter(columns_, alive);
+    }
+
+    /// Returns true if a rank wants gradients of positions, the first n_axis inputs, through all
+    /// that depends on them: not with gradients of weights, which take relative positions as
+    /// constants. Collective, unless gradients of weights are wanted.
+    bool wants_positions(Communicator& comm, std::span<const Column> dinputs, int64_t n_axis,
+                         const GradientSums& sums) const {
+        if (sums.is_wanted()) return false;
+        const bool has_positions =
+            dinputs.size() == columns_.size() &&
+            std::ranges::any_of(dinputs.first(static_cast<size_t>(n_axis)),
+                                [](const Column& column) { return column.data != nullptr; });
+        return !on_all_ranks(comm, !has_positions);
     }
 
     int64_t bytes() const { return ports.bytes() + outside_.bytes(); }

@@ -31,6 +31,7 @@ struct PlanRequest {
     /// plan owns the columns and updates them when points move.
     std::span<const Column> coordinates = {};
     bool stops_at_range = false;  ///< values outside make a run one that collect() must report
+    bool allows_code = false;     ///< option allow_code: machine code of model files may run
 
     bool is_double() const { return precision == "fp64"; }
 };

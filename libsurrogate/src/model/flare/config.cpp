@@ -16,14 +16,16 @@ namespace {
 
 constexpr int64_t max_width = 1 << 20;  // bounds every product of two widths below 2^41
 
-/// One of the official classes by its name.
+/// One of the classes by its name.
 Variant variant_of(const std::string& model) {
     if (model == "FLAREModel" || model == "FLAREExperimentalModel") return Variant::model;
     if (model == "BigFLAREModel") return Variant::ablation;
     if (model == "ModelWrapper") return Variant::sequence;
-    throw Error(Status::bad_file, "card: network.model '" + printable(model) +
-                                      "' is not a class of FLARE; built: FLAREModel, "
-                                      "FLAREExperimentalModel, BigFLAREModel, ModelWrapper");
+    if (model == "FLARE") return Variant::physicsnemo;
+    throw Error(Status::bad_file,
+                "card: network.model '" + printable(model) +
+                    "' is not a class of FLARE; built: FLAREModel, FLAREExperimentalModel, "
+                    "BigFLAREModel, ModelWrapper, FLARE (of PhysicsNeMo)");
 }
 
 void require(bool holds, const std::string& text) {
@@ -43,15 +45,15 @@ public:
             case Variant::model: read_model(); break;
             case Variant::ablation: read_ablation(); break;
             case Variant::sequence: read_sequence(); break;
+            case Variant::physicsnemo: read_physicsnemo(); break;
         }
         read_.refuse_unknown();
         require(c_.is_sequence() || c_.in_dim > 0, "in_dim is missing");
         require(c_.out_dim > 0, c_.is_sequence() ? "num_labels is missing" : "out_dim is missing");
         require(!c_.is_sequence() || c_.sequence.n_word > 0, "vocab_size is missing");
         require(c_.num_latents > 0, "num_latents is missing");
-        require(c_.num_heads > 0 && c_.channel_dim % c_.num_heads == 0,
-                "num_heads (" + std::to_string(c_.num_heads) + ") must divide channel_dim (" +
-                    std::to_string(c_.channel_dim) + ")");
+        require_heads(c_.is_physicsnemo() ? "n_head" : "num_heads",
+                      c_.is_physicsnemo() ? "n_hidden" : "channel_dim");
         if (c_.is_sequence()) require_pairs();
         return c_;
     }
@@ -127,6 +129,14 @@ private:
                     "one of the two must go");
     }
 
+    void require_heads(const std::string& heads, const std::string& channels) const {
+        require(c_.num_heads > 0 && c_.channel_dim % c_.num_heads == 0,
+                heads + " (" + std::to_string(c_.num_heads) + ") must divide " + channels + " (" +
+                    std::to_string(c_.channel_dim) + ")");
+    }
+
+    void refuse_unbuilt();
+    void read_physicsnemo();
     void read_sequence();
     void read_positions();
     void require_pairs() const;
@@ -191,7 +201,64 @@ void Reader::read_sequence() {
     c_.out_proj = {c_.channel_dim, c_.channel_dim, c_.out_dim, n_inner, false, false};
 }
 
+void Reader::refuse_unbuilt() {
+    const auto refuse = [](const std::string& key, const char* what) {
+        throw Error(Status::not_supported, "card: network." + key + " is true: " + what +
+                                               " of PhysicsNeMo's FLARE is not built; expected "
+                                               "false");
+    };
+    if (read_.boolean("unified_pos", false))
+        refuse("unified_pos", "the distance to a reference grid in place of coordinates");
+    if (read_.boolean("use_te", false))
+        refuse("use_te", "the variant with layers of Transformer Engine");
+}
+
+/// structured_shape and ref do not change what is computed without unified_pos.
+void Reader::read_physicsnemo() {
+    refuse_unbuilt();
+    read_.integer("ref", 1, max_width, 8);
+    read_.integers("structured_shape", 1, max_width, 3, {});
+    PhysicsNemoConfig& p = c_.physicsnemo;
+    require(read_.has("functional_dim"), "functional_dim is missing");
+    p.functional_dim = read_.integer("functional_dim", 0, max_width, 0);
+    p.embedding_dim = read_.integer("embedding_dim", 1, max_width, 0);
+    require(p.embedding_dim > 0, "embedding_dim is missing");
+    c_.out_dim = read_.integer("out_dim", 1, max_width, 0);
+    c_.num_blocks = read_.integer("n_layers", 1, 10000, 4);
+    c_.channel_dim = read_.integer("n_hidden", 1, max_width / 2, 256);
+    c_.num_heads = read_.integer("n_head", 1, c_.channel_dim, 8);
+    c_.num_latents = read_.integer("slice_num", 1, max_width, 32);
+    p.dropout = read_.rate("dropout", 0);
+    p.time_input = read_.boolean("time_input", false);
+    c_.point_weights = read_.boolean("point_weights", false);
+    constexpr Activation built[] = {Activation::gelu, Activation::silu, Activation::relu,
+                                    Activation::tanh, Activation::identity};
+    c_.activation = built[read_.choice("act", {"gelu", "silu", "relu", "tanh", "identity"}, 0)];
+
+    const int64_t channels = c_.channel_dim, head = channels / c_.num_heads;
+    const int64_t hidden = channels * read_.integer("mlp_ratio", 1, max_width / channels, 4);
+    const auto chain = [](int64_t n_in, int64_t n_hidden, int64_t n_out, int n_inner) {
+        return MlpShape{n_in, n_hidden, n_out, n_inner, false, false, true};
+    };
+    const int64_t n_point_input = p.embedding_dim + p.functional_dim;
+    c_.in_dim = n_point_input + (p.time_input ? 1 : 0);
+    c_.in_proj = chain(n_point_input, 2 * channels, channels, 0);
+    c_.k_proj = c_.v_proj = chain(head, 0, head, -1);
+    c_.ffn = chain(channels, hidden, channels, 0);
+    c_.out_proj = chain(channels, 0, c_.out_dim, -1);
+    p.time_fc = p.time_input ? chain(channels, channels, channels, 0) : MlpShape{};
+    require(!p.time_input || channels % 2 == 0, "time_input takes channels in pairs: n_hidden is " +
+                                                    std::to_string(channels) + " and must be even");
+}
+
 }  // namespace
+
+double Config::flops_of_keys_and_values() const {
+    const auto n_channel = static_cast<double>(channel_dim);
+    const double per_module = k_proj.flops() + v_proj.flops();
+    if (!is_physicsnemo()) return per_module;
+    return 2 * n_channel * n_channel + static_cast<double>(num_heads) * per_module;
+}
 
 double MlpShape::flops() const {
     const auto product = [](int64_t a, int64_t b) {

@@ -16,6 +16,9 @@ struct MlpShape {
     int64_t n_in = 0, n_hidden = 0, n_out = 0;
     int n_inner = -1;
     bool residual_in = false, residual_out = false;
+    /// Weights are called as in torch.nn.Sequential, with an activation between two layers. A
+    /// single layer is the module itself.
+    bool is_sequential = false;
 
     int64_t n_layer() const { return n_inner < 0 ? 1 : n_inner + 2; }
     double flops() const;  ///< a point
@@ -42,19 +45,30 @@ struct SequenceConfig {
     bool has_class_token() const { return pool == Pool::cls; }
 };
 
+/// Parts of PhysicsNeMo's FLARE besides the blocks of a FLAREModel.
+struct PhysicsNemoConfig {
+    int64_t embedding_dim = 0, functional_dim = 0;
+    bool time_input = false;
+    double dropout = 0;  ///< of the results of attention, in training
+    MlpShape time_fc;    ///< of the code of the time
+};
+
 /// Sites of dropout: of words, of the head's input, of the result of attention in block 0. Block i
 /// has the site attention_site + i.
 constexpr int64_t word_site = 0, head_site = 1, attention_site = 2;
 
-/// The official classes: FLAREModel (and FLAREExperimentalModel), BigFLAREModel, ModelWrapper.
-enum class Variant { model, ablation, sequence };
+/// The classes: FLAREModel (and FLAREExperimentalModel), BigFLAREModel, ModelWrapper of the
+/// official code, and FLARE of PhysicsNeMo.
+enum class Variant { model, ablation, sequence, physicsnemo };
 
-/// Holds the checked hyperparameters of an official class. Source: constructors of
-/// vpuri3/FLARE.py.
+/// Holds the checked hyperparameters of a class. Source: constructors of vpuri3/FLARE.py and of
+/// physicsnemo.models.flare.
 ///   ablation  all hyperparameters of FLAREModel, and in addition latents that all heads share,
 ///             latent_blocks, and widths of in_proj and out_proj
 ///   sequence  in_proj does not exist; out_norm and out_proj are final_norm and the head. If the
 ///             head has two layers, the first one ends in PyTorch's GELU
+///   physicsnemo  k_proj and v_proj are one layer for all heads, from the channels of a head to
+///             the channels of a head, of the result of a common layer in_project
 struct Config {
     Variant variant = Variant::model;
     int64_t in_dim = 0, out_dim = 0, channel_dim = 64, num_blocks = 8, num_heads = 8,
@@ -67,10 +81,13 @@ struct Config {
     bool shared_latents = false;
     int64_t num_latent_blocks = 0;
     SequenceConfig sequence;
+    PhysicsNemoConfig physicsnemo;
 
     bool is_sequence() const { return variant == Variant::sequence; }
+    bool is_physicsnemo() const { return variant == Variant::physicsnemo; }
     int64_t head_dim() const { return channel_dim / num_heads; }
-    int64_t n_tensor() const;  ///< of layout, at most
+    int64_t n_tensor() const;                 ///< of layout, at most
+    double flops_of_keys_and_values() const;  ///< of a point in a block
 };
 
 /// The card's `network` object; throws bad_file with near misses for unknown keys, not_supported
@@ -80,12 +97,19 @@ Config parse_config(const nlohmann::json& network);
 /// All weights in the order of the official state_dict.
 std::vector<TensorSpec> layout(const Config& config);
 
-/// Names of the common parts in the variants.
+/// Names of the common parts in the variants. Names in `block` are relative to a block.
 struct TensorNames {
-    std::string norm1, norm2, out_norm, out_proj;
+    std::string in_proj, out_norm, out_proj;
     std::string out_proj_layers[2];  ///< of an out_proj of two layers
+    struct {
+        std::string norm1, norm2, latent_q, k_proj, v_proj, out_proj, ffn;
+        std::string in_project;  ///< empty: there is none
+    } block;
 };
-TensorNames names_of(Variant variant);
+TensorNames names_of(const Config& config);
+
+/// The class as cards name it.
+const char* class_name(const Config& config);
 
 /// Names of layer `j` of a ResidualMLP called `name`.
 std::string layer_name(const std::string& name, const MlpShape& mlp, int64_t j);

@@ -15,11 +15,12 @@ std::vector<LayerCost> costs_of(const Config& config, const Work& work) {
             scatter_cost("inputs to canonical order", work.n_solver * work.input_bytes, 1));
     }
     if (!config.is_sequence()) list.push_back({"in_proj", n * config.in_proj.flops(), 0, 0, 0});
+    if (config.physicsnemo.time_input)
+        list.push_back({"time_fc", n * config.physicsnemo.time_fc.flops(), 0, 0, 0});
     for (int64_t i = 0; i < config.num_blocks; ++i) {
         const std::string name = "blocks." + std::to_string(i);
-        list.push_back({name + " k, v, encode",
-                        n * (config.k_proj.flops() + config.v_proj.flops()) + mixing, pairs,
-                        work.reduction_bytes, work.reductions});
+        list.push_back({name + " k, v, encode", n * config.flops_of_keys_and_values() + mixing,
+                        pairs, work.reduction_bytes, work.reductions});
         if (work.latent_flops > 0)
             list.push_back(
                 {name + " latent blocks", work.latent_flops, work.latent_exponentials, 0, 0});

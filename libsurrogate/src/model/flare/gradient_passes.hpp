@@ -39,6 +39,8 @@ public:
     void allocate(int64_t n_chunk_global);
     /// Local, after allocate(): weights of the points as Sweep::weigh() takes them.
     void weigh(const T* log_weights) { sweep_->weigh(log_weights); }
+    /// Local, after allocate(): dropout of points as Sweep::set_dropout() takes it.
+    void set_dropout(const AttentionDropout& dropout) { sweep_->set_dropout(dropout); }
 
     /// (out_dim): gradients of one prediction of a whole sequence, which run() starts from instead
     /// of `back`; the same on every rank.

@@ -64,14 +64,16 @@ private:
 /// Offsets of the weights that attention uses before its scores.
 void find_first_half(Finder& find, const Config& config, const std::string& name,
                      BlockPlaces& block) {
-    block.norm1 = find.norm(name + "." + names_of(config.variant).norm1);
-    block.latent_q = find.at(name + ".att.latent_q");
+    const auto names = names_of(config).block;
+    block.norm1 = find.norm(name + "." + names.norm1);
+    block.latent_q = find.at(name + "." + names.latent_q);
     if (config.qk_norm) {
         block.q_norm = find.norm(name + ".att.q_norm");
         block.k_norm = find.norm(name + ".att.k_norm");
     }
-    block.k_proj = find.mlp(name + ".att.k_proj", config.k_proj);
-    block.v_proj = find.mlp(name + ".att.v_proj", config.v_proj);
+    if (!names.in_project.empty()) block.in_project = find.linear(name + "." + names.in_project);
+    block.k_proj = find.mlp(name + "." + names.k_proj, config.k_proj);
+    block.v_proj = find.mlp(name + "." + names.v_proj, config.v_proj);
 }
 
 /// Names as in layout().
@@ -88,9 +90,10 @@ LatentBlockPlaces find_latent_block(Finder& find, const std::string& name) {
 
 void find_second_half(Finder& find, const Config& config, const std::string& name,
                       BlockPlaces& block) {
-    block.out_proj = find.linear(name + ".att.out_proj");
-    block.norm2 = find.norm(name + "." + names_of(config.variant).norm2);
-    block.ffn = find.mlp(name + ".mlp", config.ffn);
+    const auto names = names_of(config).block;
+    block.out_proj = find.linear(name + "." + names.out_proj);
+    block.norm2 = find.norm(name + "." + names.norm2);
+    block.ffn = find.mlp(name + "." + names.ffn, config.ffn);
 }
 
 /// Offsets of a sequence.
@@ -114,7 +117,7 @@ void find_positions(Finder& find, SequencePlaces& sequence) {
 
 Places::Places(const Config& config, const MasterWeights& master) {
     Finder find(config, master);
-    const TensorNames names = names_of(config.variant);
+    const TensorNames names = names_of(config);
     const bool is_pooled = config.is_sequence() && config.sequence.pool != Pool::none;
     if (is_pooled) {
         if (config.out_proj_norm) sequence.head_norm = find.norm("cls_proj.1");
@@ -137,7 +140,9 @@ Places::Places(const Config& config, const MasterWeights& master) {
         } else if (config.is_sequence()) {
             find_embeddings(find, sequence);
         } else {
-            in_proj = find.mlp("in_proj", config.in_proj);
+            in_proj = find.mlp(names.in_proj, config.in_proj);
+            if (config.physicsnemo.time_input)
+                time_fc = find.mlp("time_fc", config.physicsnemo.time_fc);
         }
         written_[s] = find.take_ranges();
     }

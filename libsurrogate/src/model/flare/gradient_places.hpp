@@ -58,7 +58,7 @@ struct LatentBlockPlaces {
 struct BlockPlaces {
     NormPlace norm1, norm2, q_norm, k_norm;
     MlpPlace k_proj, v_proj, ffn;
-    LinearPlace out_proj;
+    LinearPlace in_project, out_proj;
     int64_t latent_q = 0;
     std::vector<LatentBlockPlaces> latent_blocks;
 };
@@ -76,7 +76,7 @@ public:
     /// `master` has the names of layout(config).
     Places(const Config& config, const MasterWeights& master);
 
-    MlpPlace in_proj, out_proj;
+    MlpPlace in_proj, time_fc, out_proj;
     NormPlace out_norm;
     std::vector<BlockPlaces> blocks;
     SequencePlaces sequence;

@@ -3,6 +3,9 @@
 
 #include <algorithm>
 
+#include "kernels/embedding/embedding.hpp"
+#include "libsurrogate/src/model/flare/head_linear.hpp"
+
 namespace surrogate::impl::flare {
 
 using kernels::Buffer;
@@ -24,8 +27,8 @@ GradientSweep<T>::GradientSweep(const Config& config, const Layers<T>& layers,
       places_(places) {
     resize();
     int64_t hidden = 0, saved = 0, n_layer = 0;
-    for (const MlpShape* shape :
-         {&config.in_proj, &config.out_proj, &config.k_proj, &config.v_proj, &config.ffn}) {
+    for (const MlpShape* shape : {&config.in_proj, &config.out_proj, &config.k_proj, &config.v_proj,
+                                  &config.ffn, &config.physicsnemo.time_fc}) {
         hidden = std::max(hidden, shape->n_hidden);
         saved = std::max(saved, 2 * shape->n_hidden * (shape->n_layer() - 1));
         n_layer = std::max(n_layer, shape->n_layer());
@@ -130,10 +133,15 @@ void GradientSweep<T>::compute_again(int64_t i, int64_t tile, Scratch& scratch, 
     const Tile<T> x = view_of(streams_.x(i, tile), tile), k = view_of(streams_.k(i, tile), tile);
     const Tile<T> normed = view_of(scratch.normed.data(), tile);
     const Tile<T> y = view_of(scratch.y.data(), tile);
-    const kernels::ResidualMlp<T> chain = block.k_proj.view();
     kernels::normalise<T>(queue_, block.norm1, x, normed);
-    kernels::residual_mlp<T>(queue_, chain, normed,
-                             view_of(scratch.mlp.data(), tile, 2 * chain.n_hidden()), false, k);
+    if (block.in_project.weight) {
+        kernels::linear<T>(queue_, block.in_project, normed, {}, y);
+        head_linear<T>(queue_, block.k_proj.layers[0], y, k);
+    } else {
+        const kernels::ResidualMlp<T> chain = block.k_proj.view();
+        kernels::residual_mlp<T>(queue_, chain, normed,
+                                 view_of(scratch.mlp.data(), tile, 2 * chain.n_hidden()), false, k);
+    }
     if (config_.qk_norm) {
         for_heads(config_.num_heads, config_.channel_dim, [&](int64_t first, int64_t n) {
             const Tile<T> rows = kernels::channels(k, first, n);
@@ -143,7 +151,7 @@ void GradientSweep<T>::compute_again(int64_t i, int64_t tile, Scratch& scratch, 
     if (sequence_.tokens) sequence_.tokens->turn(tile, k, scratch.y.data());
     kernels::flare::decode<T>(queue_, block.queries, k, z, y);
     if (sequence_.tokens) sequence_.tokens->silence(tile, y);
-    project_attention<T>(queue_, block, sequence_.tokens, {i, tile}, y, x, normed,
+    project_attention<T>(queue_, block, attention_dropout(), {i, tile}, y, x, normed,
                          view_of(streams_.mid(i, tile), tile));
 }
 
@@ -165,8 +173,8 @@ void GradientSweep<T>::finish_block(int64_t i, int64_t tile, Scratch& scratch, c
     kernels::normalise_backward<T>(queue_, block.norm2, mid, dnormed, dx, dx,
                                    places.norm2.in(arena));
     Tile<const T> dattention = dx;
-    if (sequence_.tokens && sequence_.tokens->drops_attention()) {
-        sequence_.tokens->drop_attention(i, tile, dx, normed);
+    if (const AttentionDropout dropout = attention_dropout(); dropout.is_on()) {
+        dropout.apply<T>(i, tile, dx, false, normed);
         dattention = normed;
     }
     kernels::linear_backward<T>(queue_, block.out_proj, dattention, {}, false, dy);
@@ -220,6 +228,17 @@ void GradientSweep<T>::start_block(int64_t i, int64_t tile, Scratch& scratch,
     const Tile<T> dnormed = view_of(scratch.dnormed.data(), tile);
     const Tile<T> dk = view_of(scratch.dk.data(), tile), dv = view_of(scratch.dv.data(), tile);
     kernels::normalise<T>(queue_, block.norm1, x, normed);
+    if (block.in_project.weight) {
+        const Tile<T> projected = view_of(scratch.mlp.data(), tile);
+        const Tile<T> v = view_of(scratch.y.data(), tile);
+        kernels::linear<T>(queue_, block.in_project, normed, {}, projected);
+        head_linear<T>(queue_, block.v_proj.layers[0], projected, v);
+        mix_back(block, tile, scratch, latents, k, v, dy);
+        heads_backward(i, tile, scratch, normed, arena, dnormed);
+        kernels::normalise_backward<T>(queue_, block.norm1, x, dnormed, dx, dx,
+                                       places.norm1.in(arena));
+        return;
+    }
     const Tile<T> v = forward(block.v_proj, normed, tile, scratch);
     mix_back(block, tile, scratch, latents, k, v, dy);
     backward(block.v_proj, places.v_proj, normed, dv, tile, scratch, arena, false, dnormed);
@@ -238,15 +257,56 @@ void GradientSweep<T>::start_block(int64_t i, int64_t tile, Scratch& scratch,
         sequence_.tokens->positions_backward(tile, dx, places_.sequence, arena);
 }
 
+/// From dk and dv in scratch through the layers of heads and the layer before them, whose result
+/// is at the begin of scratch.mlp.
+template <class T>
+void GradientSweep<T>::heads_backward(int64_t i, int64_t tile, Scratch& scratch,
+                                      Tile<const T> normed, double* arena, Tile<T> dnormed) {
+    const BlockWeights<T>& block = layers_.blocks[static_cast<size_t>(i)];
+    const BlockPlaces& places = places_.blocks[static_cast<size_t>(i)];
+    const Tile<T> dk = view_of(scratch.dk.data(), tile), dv = view_of(scratch.dv.data(), tile);
+    const Tile<T> projected = view_of(scratch.mlp.data(), tile);
+    const Tile<T> dprojected =
+        view_of(scratch.mlp.data() + config_.channel_dim * tile_points, tile);
+    head_linear_backward<T>(queue_, block.v_proj.layers[0], projected, dv,
+                            places.v_proj.layers[0].in(arena), false, dprojected);
+    head_linear_backward<T>(queue_, block.k_proj.layers[0], projected, dk,
+                            places.k_proj.layers[0].in(arena), true, dprojected);
+    kernels::linear_gradient<T>(queue_, normed, dprojected, places.in_project.in(arena));
+    kernels::linear_backward<T>(queue_, block.in_project, dprojected, {}, false, dnormed);
+}
+
 /// Before the first block.
 template <class T>
 void GradientSweep<T>::enter(int64_t tile, Scratch& scratch, bool wants_inputs, double* arena) {
     if (sequence_.tokens)
         return sequence_.tokens->embed_backward(tile, dx_of(tile), places_.sequence, arena);
-    const Tile<T> input = ports_.input(tile);
+    const int64_t n = config_.in_proj.n_in;
+    const Tile<const T> input = kernels::channels(ports_.input(tile), 0, n);
+    const auto gradient = [&](int64_t first, int64_t count) {
+        return wants_inputs ? kernels::channels(back_.output(tile), first, count) : Tile<T>{};
+    };
     forward(layers_.in_proj, input, tile, scratch);
     backward(layers_.in_proj, places_.in_proj, input, dx_of(tile), tile, scratch, arena, false,
-             wants_inputs ? back_.output(tile) : Tile<T>{});
+             gradient(0, n));
+    if (layers_.time_frequencies) time_backward(tile, scratch, arena, gradient(n, 1));
+}
+
+/// dtime without data: it is not computed.
+template <class T>
+void GradientSweep<T>::time_backward(int64_t tile, Scratch& scratch, double* arena, Tile<T> dtime) {
+    const int64_t n_frequency = config_.channel_dim / 2;
+    const Tile<const T> time = kernels::channels(ports_.input(tile), config_.in_proj.n_in, 1);
+    const Tile<T> code = view_of(scratch.normed.data(), tile);
+    const Tile<T> dcode = view_of(scratch.dnormed.data(), tile);
+    kernels::fourier_features<T>(queue_, n_frequency, layers_.time_frequencies, time, code);
+    forward(layers_.time_fc, code, tile, scratch);
+    backward(layers_.time_fc, places_.time_fc, code, dx_of(tile), tile, scratch, arena, false,
+             dtime.data ? dcode : Tile<T>{});
+    if (!dtime.data) return;
+    kernels::fourier_features_backward<T>(queue_, n_frequency, layers_.time_frequencies, time, code,
+                                          dcode, view_of(scratch.y.data(), tile, n_frequency),
+                                          nullptr, dtime);
 }
 
 template <class T>

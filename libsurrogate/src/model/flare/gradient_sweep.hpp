@@ -9,6 +9,7 @@
 #include "kernels/base/view.hpp"
 #include "kernels/flare/gradient.hpp"
 #include "libsurrogate/src/domain/point_ports.hpp"
+#include "libsurrogate/src/model/flare/attention_dropout.hpp"
 #include "libsurrogate/src/model/flare/config.hpp"
 #include "libsurrogate/src/model/flare/gradient_places.hpp"
 #include "libsurrogate/src/model/flare/layers.hpp"
@@ -55,6 +56,8 @@ public:
     void resize();
     /// Weights of the points, as Sweep::weigh() takes them.
     void weigh(const T* log_weights) { log_weights_ = log_weights; }
+    /// Dropout of points, as Sweep::set_dropout() takes it.
+    void set_dropout(const AttentionDropout& dropout) { dropout_ = dropout; }
 
     /// Data of the latents in a sweep, and the destination of its sums over points.
     struct Latents {
@@ -102,6 +105,9 @@ private:
     void backward(const MlpWeights<T>& weights, const MlpPlace& place, kernels::Tile<const T> x,
                   kernels::Tile<const T> dy, int64_t tile, Scratch& scratch, double* arena,
                   bool accumulate, kernels::Tile<T> dx);
+    AttentionDropout attention_dropout() const {
+        return sequence_.tokens ? sequence_.tokens->attention_dropout() : dropout_;
+    }
     void leave(int64_t tile, Scratch& scratch, double* arena);
     void leave_sequence(int64_t tile, Scratch& scratch, double* arena);
     void mix_back(const BlockWeights<T>& block, int64_t tile, Scratch& scratch,
@@ -112,7 +118,10 @@ private:
                       kernels::flare::LatentSums<T> dz, double* arena);
     void start_block(int64_t block, int64_t tile, Scratch& scratch, const Latents& latents,
                      double* arena);
+    void heads_backward(int64_t block, int64_t tile, Scratch& scratch,
+                        kernels::Tile<const T> normed, double* arena, kernels::Tile<T> dnormed);
     void enter(int64_t tile, Scratch& scratch, bool wants_inputs, double* arena);
+    void time_backward(int64_t tile, Scratch& scratch, double* arena, kernels::Tile<T> dtime);
 
     const Config& config_;
     const Layers<T>& layers_;
@@ -122,6 +131,7 @@ private:
     Streams<T>& streams_;
     const Places& places_;
     const T* log_weights_ = nullptr;
+    AttentionDropout dropout_;
     kernels::Buffer<T> of_points_;  // (n_tile, point_rows * H, tile_points)
     std::vector<Scratch> scratch_;  // (n_thread)
 };

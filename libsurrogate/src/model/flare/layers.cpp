@@ -30,7 +30,11 @@ public:
     }
 
     MlpWeights<T> mlp(const std::string& name, const MlpShape& shape) const {
-        MlpWeights<T> mlp{{}, config_.activation, shape.residual_in, shape.residual_out};
+        return mlp(name, shape, config_.activation);
+    }
+    MlpWeights<T> mlp(const std::string& name, const MlpShape& shape,
+                      kernels::Activation activation) const {
+        MlpWeights<T> mlp{{}, activation, shape.residual_in, shape.residual_out};
         for (int64_t j = 0; j < shape.n_layer(); ++j)
             mlp.layers.push_back(weights_.linear(layer_name(name, shape, j)));
         return mlp;
@@ -130,18 +134,20 @@ void set_queries(const Config& config, const Weights<T>& weights, BlockWeights<T
 template <class T>
 BlockWeights<T> make_block(const Config& config, const std::string& name, const Source<T>& source) {
     BlockWeights<T> block;
-    const TensorNames names = names_of(config.variant);
+    const auto names = names_of(config).block;
     block.norm1 = source.norm(name + "." + names.norm1);
     block.norm2 = source.norm(name + "." + names.norm2);
-    block.k_proj = source.mlp(name + ".att.k_proj", config.k_proj);
-    block.v_proj = source.mlp(name + ".att.v_proj", config.v_proj);
-    block.ffn = source.mlp(name + ".mlp", config.ffn);
-    block.out_proj = source.weights().linear(name + ".att.out_proj");
+    if (!names.in_project.empty())
+        block.in_project = source.weights().linear(name + "." + names.in_project);
+    block.k_proj = source.mlp(name + "." + names.k_proj, config.k_proj);
+    block.v_proj = source.mlp(name + "." + names.v_proj, config.v_proj);
+    block.ffn = source.mlp(name + "." + names.ffn, config.ffn);
+    block.out_proj = source.weights().linear(name + "." + names.out_proj);
     if (config.qk_norm) {
         block.q_norm = source.norm(name + ".att.q_norm");
         block.k_norm = source.norm(name + ".att.k_norm");
     }
-    block.latent_q = source.weights().at(name + ".att.latent_q");
+    block.latent_q = source.weights().at(name + "." + names.latent_q);
     set_queries(config, source.weights(), block);
     for (int64_t j = 0; j < config.num_latent_blocks; ++j)
         block.latent_blocks.push_back(
@@ -167,7 +173,7 @@ template <class T>
 Layers<T>::Layers(const Config& config, std::shared_ptr<const MasterWeights> master)
     : weights(std::move(master)) {
     const Source<T> source(config, weights);
-    const TensorNames names = names_of(config.variant);
+    const TensorNames names = names_of(config);
     for (int64_t i = 0; i < config.num_blocks; ++i)
         blocks.push_back(make_block(config, "blocks." + std::to_string(i), source));
     if (config.out_proj_norm) out_norm = source.norm(names.out_norm);
@@ -175,8 +181,12 @@ Layers<T>::Layers(const Config& config, std::shared_ptr<const MasterWeights> mas
         sequence = make_sequence(config, source);
         out_proj = source.head(names);
     } else {
-        in_proj = source.mlp("in_proj", config.in_proj);
+        in_proj = source.mlp(names.in_proj, config.in_proj);
         out_proj = source.mlp(names.out_proj, config.out_proj);
+    }
+    if (config.physicsnemo.time_input) {
+        time_frequencies = weights.at("time_embed.freqs");
+        time_fc = source.mlp("time_fc", config.physicsnemo.time_fc, kernels::Activation::silu);
     }
 }
 

@@ -36,6 +36,9 @@ struct BlockWeights {
     kernels::Norm<T> q_norm, k_norm;  ///< no weight: none
     const T* latent_q = nullptr;      ///< as stored: (H, M, D), or (M, D) for all heads
     std::vector<LatentBlockWeights<T>> latent_blocks;
+    /// No weight: k_proj and v_proj take the channels. Otherwise they take the result of this
+    /// layer, one head at a time.
+    kernels::Linear<T> in_project;
     MlpWeights<T> k_proj, v_proj, ffn;
     kernels::Linear<T> out_proj;
     Derived<T> scaled_queries;  ///< latent queries, normed and scaled, in both orders of `queries`
@@ -63,6 +66,8 @@ struct Layers {
     kernels::Norm<T> out_norm;
     std::vector<BlockWeights<T>> blocks;
     SequenceWeights<T> sequence;
+    const T* time_frequencies = nullptr;  ///< (C / 2); null: the time is not an input
+    MlpWeights<T> time_fc;
 };
 
 }  // namespace surrogate::impl::flare

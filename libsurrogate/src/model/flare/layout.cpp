@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Names and shapes of weights, as the official classes have them.
+// Names and shapes of weights, as the classes of PyTorch have them.
 #include "libsurrogate/src/model/family/tensor_layout.hpp"
 #include "libsurrogate/src/model/flare/config.hpp"
 
@@ -24,22 +24,28 @@ void add_latent_block(Layout& layout, const std::string& name, int64_t n) {
     add_linear(layout, name + ".mlp.fc2", 4 * n, n);
 }
 
+std::vector<int64_t> latent_shape(const Config& c) {
+    if (c.is_physicsnemo()) return {1, c.num_heads, c.num_latents, c.head_dim()};
+    return {c.shared_latents ? c.head_dim() : c.channel_dim, c.num_latents};
+}
+
 void add_block(Layout& layout, const std::string& name, const Config& c) {
-    const TensorNames names = names_of(c.variant);
+    const auto names = names_of(c).block;
     add_norm(layout, name + "." + names.norm1, c.channel_dim, c.rmsnorm);
-    const int64_t latent_width = c.shared_latents ? c.head_dim() : c.channel_dim;
-    layout.push_back({name + ".att.latent_q", {latent_width, c.num_latents}});
+    layout.push_back({name + "." + names.latent_q, latent_shape(c)});
+    if (c.is_physicsnemo())
+        add_linear(layout, name + "." + names.in_project, c.channel_dim, c.channel_dim);
     if (c.qk_norm) {
         add_norm(layout, name + ".att.q_norm", c.head_dim(), c.rmsnorm);
         add_norm(layout, name + ".att.k_norm", c.head_dim(), c.rmsnorm);
     }
-    add_mlp(layout, name + ".att.k_proj", c.k_proj);
-    add_mlp(layout, name + ".att.v_proj", c.v_proj);
+    add_mlp(layout, name + "." + names.k_proj, c.k_proj);
+    add_mlp(layout, name + "." + names.v_proj, c.v_proj);
     for (int64_t j = 0; j < c.num_latent_blocks; ++j)
         add_latent_block(layout, name + ".att.latent_blocks." + std::to_string(j), c.channel_dim);
-    add_linear(layout, name + ".att.out_proj", c.channel_dim, c.channel_dim);
+    add_linear(layout, name + "." + names.out_proj, c.channel_dim, c.channel_dim);
     add_norm(layout, name + "." + names.norm2, c.channel_dim, c.rmsnorm);
-    add_mlp(layout, name + ".mlp", c.ffn);
+    add_mlp(layout, name + "." + names.ffn, c.ffn);
 }
 
 /// Tensors before the blocks of a sequence.
@@ -52,8 +58,14 @@ void add_embeddings(Layout& layout, const Config& c) {
         layout.push_back({"pos_emb.pe.weight", {s.max_length, c.channel_dim}});
 }
 
+/// Tensors of the time, an input of PhysicsNeMo's FLARE. The frequencies are a buffer of PyTorch.
+void add_time(Layout& layout, const Config& c) {
+    layout.push_back({.name = "time_embed.freqs", .shape = {c.channel_dim / 2}, .is_fixed = true});
+    add_mlp(layout, "time_fc", c.physicsnemo.time_fc);
+}
+
 void add_head(Layout& layout, const Config& c) {
-    const TensorNames names = names_of(c.variant);
+    const TensorNames names = names_of(c);
     if (c.out_proj_norm) add_norm(layout, names.out_norm, c.channel_dim, c.rmsnorm);
     if (c.is_sequence()) {
         if (c.out_proj_norm) add_norm(layout, "cls_proj.1", c.channel_dim, c.rmsnorm);
@@ -74,22 +86,52 @@ int64_t Config::n_tensor() const {
     const int64_t norm = rmsnorm ? 1 : 2;
     const int64_t block = 2 * norm + 1 + (qk_norm ? 2 * norm : 0) + 2 +
                           2 * (k_proj.n_layer() + v_proj.n_layer() + ffn.n_layer()) +
-                          12 * num_latent_blocks;
+                          12 * num_latent_blocks + (is_physicsnemo() ? 2 : 0);
     const int64_t ends = is_sequence() ? 3 + 2 * norm : 2 * in_proj.n_layer() + norm;
-    return ends + 2 * out_proj.n_layer() + num_blocks * block;
+    const int64_t time = physicsnemo.time_input ? 1 + 2 * physicsnemo.time_fc.n_layer() : 0;
+    return ends + time + 2 * out_proj.n_layer() + num_blocks * block;
 }
 
-TensorNames names_of(Variant variant) {
-    switch (variant) {
-        case Variant::ablation: return {"ln1", "ln2", "out_proj.ln", "out_proj.mlp", {}};
+TensorNames names_of(const Config& c) {
+    const auto official = [](const char* norm1, const char* norm2) {
+        return decltype(TensorNames::block){
+            norm1, norm2, "att.latent_q", "att.k_proj", "att.v_proj", "att.out_proj", "mlp", ""};
+    };
+    switch (c.variant) {
+        case Variant::ablation:
+            return {"in_proj", "out_proj.ln", "out_proj.mlp", {}, official("ln1", "ln2")};
         case Variant::sequence:
-            return {"norm1", "norm2", "final_norm", "cls_proj.2", {"cls_proj.2.0", "cls_proj.2.2"}};
+            return {"",
+                    "final_norm",
+                    "cls_proj.2",
+                    {"cls_proj.2.0", "cls_proj.2.2"},
+                    official("norm1", "norm2")};
+        case Variant::physicsnemo: {
+            const std::string last = "blocks." + std::to_string(c.num_blocks - 1) + ".ln_mlp2.";
+            return {"preprocess.layers",
+                    last + "0",
+                    last + "1",
+                    {},
+                    {"ln_1", "ln_mlp1.0", "Attn.q_global", "Attn.self_k", "Attn.self_v",
+                     "Attn.out_linear", "ln_mlp1.1.layers", "Attn.in_project_x"}};
+        }
         case Variant::model: break;
     }
-    return {"norm1", "norm2", "out_proj.0", "out_proj.1", {}};
+    return {"in_proj", "out_proj.0", "out_proj.1", {}, official("norm1", "norm2")};
+}
+
+const char* class_name(const Config& c) {
+    switch (c.variant) {
+        case Variant::ablation: return "BigFLAREModel";
+        case Variant::sequence: return "ModelWrapper";
+        case Variant::physicsnemo: return "FLARE";
+        case Variant::model: break;
+    }
+    return "FLAREModel";
 }
 
 std::string layer_name(const std::string& name, const MlpShape& mlp, int64_t j) {
+    if (mlp.is_sequential) return mlp.n_inner < 0 ? name : name + "." + std::to_string(2 * j);
     if (mlp.n_inner < 0) return name + ".fc";
     if (j == 0) return name + ".fc1";
     return j + 1 == mlp.n_layer() ? name + ".fc2" : name + ".fcs." + std::to_string(j - 1);
@@ -100,8 +142,9 @@ std::vector<TensorSpec> layout(const Config& c) {
     if (c.is_sequence()) {
         add_embeddings(layout, c);
     } else {
-        add_mlp(layout, "in_proj", c.in_proj);
+        add_mlp(layout, names_of(c).in_proj, c.in_proj);
     }
+    if (c.physicsnemo.time_input) add_time(layout, c);
     // The order of the state_dict.
     if (c.variant == Variant::ablation) add_head(layout, c);
     for (int64_t i = 0; i < c.num_blocks; ++i) add_block(layout, "blocks." + std::to_string(i), c);

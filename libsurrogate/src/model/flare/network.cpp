@@ -18,12 +18,20 @@ namespace surrogate::impl::flare {
 
 namespace {
 
+std::vector<Port> inputs_of(const PhysicsNemoConfig& config) {
+    std::vector<Port> ports{{"embedding", config.embedding_dim}};
+    if (config.functional_dim > 0) ports.push_back({"fx", config.functional_dim});
+    if (config.time_input) ports.push_back({"time", 1});
+    return ports;
+}
+
 class FlareNetwork final : public Network {
 public:
     FlareNetwork(const Config& config, const std::shared_ptr<const MasterWeights>& master)
         : config_(config), layers_(config, master) {}
 
     std::vector<Port> inputs() const override {
+        if (config_.is_physicsnemo()) return inputs_of(config_.physicsnemo);
         if (!config_.is_sequence()) return {{"x", config_.in_dim}};
         return {{"ids", 1, PortPlace::input_points, NumberKind::integer},
                 {"mask", 1, PortPlace::input_points, NumberKind::integer, true}};
@@ -50,7 +58,8 @@ public:
         std::vector<DropoutRate> rates;
         for (const DropoutRate& rate :
              {DropoutRate{"emb_drop", s.emb_drop}, DropoutRate{"attn_drop", s.attn_drop, false},
-              DropoutRate{"proj_drop", s.proj_drop}, DropoutRate{"cls_drop", s.cls_drop}}) {
+              DropoutRate{"proj_drop", s.proj_drop}, DropoutRate{"cls_drop", s.cls_drop},
+              DropoutRate{"dropout", config_.physicsnemo.dropout}}) {
             if (rate.rate > 0) rates.push_back(rate);
         }
         return rates;
@@ -89,9 +98,9 @@ private:
     std::shared_ptr<const DeviceWeights> weights_for(const PlanRequest& request) const {
         if (config_.variant != Variant::model) {
             throw Error(Status::not_supported,
-                        std::string("FLARE variant '") +
-                            (config_.is_sequence() ? "ModelWrapper" : "BigFLAREModel") +
-                            "' is not built for backend 'cuda'; use backend 'simd' or 'auto'");
+                        std::string("FLARE variant '") + class_name(config_) +
+                            (config_.is_physicsnemo() ? "' of PhysicsNeMo" : "'") +
+                            " is not built for backend 'cuda'; use backend 'simd' or 'auto'");
         }
         if (config_.point_weights) {
             throw Error(Status::not_supported,

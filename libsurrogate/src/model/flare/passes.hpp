@@ -32,6 +32,8 @@ public:
     void allocate(int64_t chunk_tiles, int64_t n_chunk_global);
     /// Local, after allocate(): weights of the points as Sweep::weigh() takes them.
     void weigh(const T* log_weights) { sweep_->weigh(log_weights); }
+    /// Local, after allocate(): dropout of points as Sweep::set_dropout() takes it.
+    void set_dropout(const AttentionDropout& dropout) { sweep_->set_dropout(dropout); }
 
     /// Collective. Returns whether all sums were finite; nothing is computed if not alive.
     bool run(bool alive);

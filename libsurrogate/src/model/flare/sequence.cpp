@@ -204,20 +204,6 @@ void Sequence<T>::drop_words(int64_t tile, Tile<T> x) const {
 }
 
 template <class T>
-void Sequence<T>::add_attention(int64_t block, int64_t tile, Tile<const T> result,
-                                Tile<T> x) const {
-    dropout_->apply<T>({attention_site + block, config_.sequence.proj_drop}, rows_of(tile), result,
-                       true, x);
-}
-
-template <class T>
-void Sequence<T>::drop_attention(int64_t block, int64_t tile, Tile<const T> from,
-                                 Tile<T> to) const {
-    dropout_->apply<T>({attention_site + block, config_.sequence.proj_drop}, rows_of(tile), from,
-                       false, to);
-}
-
-template <class T>
 void Sequence<T>::drop_head(int64_t tile, Tile<const T> from, Tile<T> to) const {
     dropout_->apply<T>({head_site, config_.sequence.cls_drop}, rows_of(tile), from, false, to);
 }

@@ -8,6 +8,7 @@
 #include "kernels/base/queue.hpp"
 #include "kernels/base/tiles.hpp"
 #include "libsurrogate/src/layers/dropout.hpp"
+#include "libsurrogate/src/model/flare/attention_dropout.hpp"
 #include "libsurrogate/src/model/flare/config.hpp"
 #include "libsurrogate/src/model/flare/gradient_places.hpp"
 #include "libsurrogate/src/model/flare/layers.hpp"
@@ -58,15 +59,12 @@ public:
     ///   k'[c] = k[c] cos(a) + companion[c] sin(a),  companion = [-k1, -k3, .., k0, k2, ..]
     void turn(int64_t tile, kernels::Tile<T> k, T* head) const;
 
-    /// Returns true if values are dropped of the results of attention, or of the head's input.
-    bool drops_attention() const { return drops(config_.sequence.proj_drop); }
+    AttentionDropout attention_dropout() const {
+        return {dropout_, config_.sequence.proj_drop, places_.data()};
+    }
+    /// Returns true if values are dropped of the head's input.
     bool drops_head() const { return drops(config_.sequence.cls_drop); }
-    /// Computes x += the result of the attention of a block, of which values are dropped.
-    void add_attention(int64_t block, int64_t tile, kernels::Tile<const T> result,
-                       kernels::Tile<T> x) const;
-    /// Multiply by the mask of the result of attention, or of the head's input; `to` may be `from`.
-    void drop_attention(int64_t block, int64_t tile, kernels::Tile<const T> from,
-                        kernels::Tile<T> to) const;
+    /// Multiplies by the mask of the head's input; `to` may be `from`.
     void drop_head(int64_t tile, kernels::Tile<const T> from, kernels::Tile<T> to) const;
 
     bool has_hidden(int64_t tile) const;
@@ -125,19 +123,17 @@ struct BlockTile {
 };
 
 /// Computes mid = before + the result of a block's attention, projected from y, as both passes do.
-/// tokens: null, or the sequence, in which values of the result may be dropped; branch is scratch
-/// for them. mid may be `before`.
+/// branch is scratch for dropout. mid may be `before`.
 template <class T>
 void project_attention(const kernels::Queue& queue, const BlockWeights<T>& weights,
-                       const Sequence<T>* tokens, const BlockTile& at, kernels::Tile<const T> y,
-                       kernels::Tile<const T> before, kernels::Tile<T> branch,
-                       kernels::Tile<T> mid) {
-    if (!tokens || !tokens->drops_attention())
-        return kernels::linear<T>(queue, weights.out_proj, y, before, mid);
+                       const AttentionDropout& dropout, const BlockTile& at,
+                       kernels::Tile<const T> y, kernels::Tile<const T> before,
+                       kernels::Tile<T> branch, kernels::Tile<T> mid) {
+    if (!dropout.is_on()) return kernels::linear<T>(queue, weights.out_proj, y, before, mid);
     kernels::linear<T>(queue, weights.out_proj, y, {}, branch);
     if (mid.data != before.data)
         std::copy_n(before.data, before.shape[0] * before.stride[0], mid.data);
-    tokens->add_attention(at.block, at.tile, branch, mid);
+    dropout.apply<T>(at.block, at.tile, branch, true, mid);
 }
 
 }  // namespace surrogate::impl::flare

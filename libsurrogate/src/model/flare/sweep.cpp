@@ -4,6 +4,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "kernels/embedding/embedding.hpp"
+#include "libsurrogate/src/model/flare/head_linear.hpp"
+
 namespace surrogate::impl::flare {
 
 using kernels::Buffer;
@@ -66,7 +69,7 @@ void Sweep<T>::finish_block(int64_t i, int64_t tile, int thread) {
     const Tile<T> y = decoded(tile, thread);
     const Tile<T> normed = view_of(scratch.normed.data(), tile);
     if (sequence_.tokens) sequence_.tokens->silence(tile, y);
-    project_attention<T>(queue_, block, sequence_.tokens, {i, tile}, y, before, normed, mid);
+    project_attention<T>(queue_, block, attention_dropout(), {i, tile}, y, before, normed, mid);
     kernels::normalise<T>(queue_, block.norm2, mid, normed);
     if (x.data != mid.data) std::copy_n(mid.data, x.shape[0] * x.stride[0], x.data);
     mlp(block.ffn, normed, scratch, true, x);
@@ -108,8 +111,15 @@ void Sweep<T>::project(int64_t i, int64_t tile, int thread) {
     const Tile<T> normed = view_of(scratch.normed.data(), tile);
     if (sequence_.tokens) sequence_.tokens->add_positions(tile, x);
     kernels::normalise<T>(queue_, block.norm1, x, normed);
-    mlp(block.k_proj, normed, scratch, false, k);
-    mlp(block.v_proj, normed, scratch, false, v);
+    if (block.in_project.weight) {
+        const Tile<T> projected = view_of(scratch.y.data(), tile);
+        kernels::linear<T>(queue_, block.in_project, normed, {}, projected);
+        head_linear<T>(queue_, block.k_proj.layers[0], projected, k);
+        head_linear<T>(queue_, block.v_proj.layers[0], projected, v);
+    } else {
+        mlp(block.k_proj, normed, scratch, false, k);
+        mlp(block.v_proj, normed, scratch, false, v);
+    }
     if (config_.qk_norm) normalise_heads(queue_, block.k_norm, config_.num_heads, k);
     if (sequence_.tokens) sequence_.tokens->turn(tile, k, scratch.y.data());
 }
@@ -183,8 +193,20 @@ void Sweep<T>::enter(int64_t tile, int thread) {
     if (sequence_.tokens) {
         sequence_.tokens->embed(tile, x);
     } else {
-        mlp(layers_.in_proj, ports_.input(tile), scratch(thread), false, x);
+        const Tile<const T> input = ports_.input(tile);
+        const int64_t n = config_.in_proj.n_in;
+        mlp(layers_.in_proj, kernels::channels(input, 0, n), scratch(thread), false, x);
+        if (layers_.time_frequencies)
+            add_time(kernels::channels(input, n, 1), scratch(thread), tile, x);
     }
+}
+
+template <class T>
+void Sweep<T>::add_time(Tile<const T> time, Scratch& scratch, int64_t tile, Tile<T> x) {
+    const Tile<T> code = view_of(scratch.normed.data(), tile);
+    kernels::fourier_features<T>(queue_, config_.channel_dim / 2, layers_.time_frequencies, time,
+                                 code);
+    mlp(layers_.time_fc, code, scratch, true, x);
 }
 
 /// Behind the last one.

@@ -10,6 +10,7 @@
 #include "kernels/base/view.hpp"
 #include "kernels/flare/flare.hpp"
 #include "libsurrogate/src/domain/point_ports.hpp"
+#include "libsurrogate/src/model/flare/attention_dropout.hpp"
 #include "libsurrogate/src/model/flare/config.hpp"
 #include "libsurrogate/src/model/flare/layers.hpp"
 #include "libsurrogate/src/model/flare/sequence.hpp"
@@ -52,6 +53,8 @@ public:
     /// Weights of the points in encode, as PointWeights::tiles() returns them; null: none. They
     /// must outlive the object.
     void weigh(const T* log_weights) { log_weights_ = log_weights; }
+    /// Dropout of points, not of a sequence. As at first: nothing is dropped.
+    void set_dropout(const AttentionDropout& dropout) { dropout_ = dropout; }
 
     /// One tile of sweep s. z (H, M, D) of block s - 1, unused in sweep 0; partial takes the
     /// encoding of block s, unused in the last sweep. v_max (H), if not null, is raised to the
@@ -93,6 +96,10 @@ private:
     }
     void mlp(const MlpWeights<T>& weights, kernels::Tile<const T> x, Scratch& scratch,
              bool accumulate, kernels::Tile<T> y);
+    AttentionDropout attention_dropout() const {
+        return sequence_.tokens ? sequence_.tokens->attention_dropout() : dropout_;
+    }
+    void add_time(kernels::Tile<const T> time, Scratch& scratch, int64_t tile, kernels::Tile<T> x);
     void decode(int64_t i, int64_t tile, int thread, const T* z);
     void encode(int64_t i, int64_t tile, int thread, kernels::flare::Partial<T> partial, T* v_max);
     void encode(const BlockWeights<T>& block, int64_t tile, Scratch& scratch,
@@ -110,6 +117,7 @@ private:
     PointPorts<T>& ports_;
     OfSequence sequence_;
     const T* log_weights_ = nullptr;
+    AttentionDropout dropout_;
     Streams<T> streams_;
     std::vector<Scratch> scratch_;  // (n_thread)
 };

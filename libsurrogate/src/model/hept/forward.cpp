@@ -125,7 +125,13 @@ void Forward<T>::attend_head(Communicator& comm, int64_t l, int64_t h) {
     for_tiles(plan_->n_own(), [&](int64_t tile, Scratch& scratch) {
         const Tile<T> to = h_.tile(tile);
         const Tile<T> attention{scratch.normed.data(), to.shape, to.stride};
-        const T* const from = sums.data() + tile * h_.n_column * shape.n_sum();
+        const int64_t first = tile * h_.n_column * shape.n_sum();
+        const T* const from = sums.data() + first;
+        if (!values_.empty()) {
+            T* const of_head =
+                values_[static_cast<size_t>(l)].sums.data() + h * plan_->n_own() * shape.n_sum();
+            std::copy_n(from, to.shape[1] * shape.n_sum(), of_head + first);
+        }
         kernels::hept::combine_tables<T>(queue_, shape, from, 0, 1, attention);
         // With dropout, h first receives the branch alone; kept_ has the stream before it.
         const bool is_alone = h == 0 && drops();
@@ -160,6 +166,10 @@ void Forward<T>::finish_layer(int64_t l) {
         const Tile<T> h = h_.tile(tile);
         const Tile<T> normed{scratch.normed.data(), h.shape, h.stride};
         const Tile<T> hidden{scratch.hidden.data(), {2 * config_.h_dim, h.shape[1]}, h.stride};
+        if (!values_.empty()) {
+            const int64_t size = h.shape[0] * h.stride[0];
+            std::copy_n(h.data, size, values_[static_cast<size_t>(l)].inner.data() + tile * size);
+        }
         kernels::normalise<T>(queue_, weights.norm2, h, normed);
         const Tile<T> branch{&hidden(2 * config_.h_dim, 0), h.shape, h.stride};
         kernels::residual_mlp<T>(queue_, weights.ff.view(), normed, hidden, !drops(),

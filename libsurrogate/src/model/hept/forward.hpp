@@ -17,6 +17,15 @@
 
 namespace surrogate::impl::hept {
 
+/// Values of a layer at the own tokens, for its backward pass.
+template <class T>
+struct LayerValues {
+    kernels::Buffer<T> sums;   ///< (H, n_own, d + 1): attention sums of all tables
+    kernels::Buffer<T> inner;  ///< (d, n_own), in tiles: h between attention and MLP
+
+    int64_t bytes() const { return sums.bytes() + inner.bytes(); }
+};
+
 /// Evaluates the network on the tokens of a rank:
 ///
 ///   h = encoder(x)
@@ -51,8 +60,12 @@ public:
     bool run(Communicator& comm, const kernels::Tiles<const T>& x, const kernels::Tiles<T>& y);
 
     /// Sets the tiles that receive h before each layer and after the last one, (L + 1) times
-    /// (d, n_own), for the backward pass. Empty: h is not stored. The caller owns the tiles.
-    void keep(std::span<const kernels::Tiles<T>> states) { kept_ = states; }
+    /// (d, n_own), and the other values of each layer, for the backward pass. Empty: they are not
+    /// stored. The caller owns all of them.
+    void keep(std::span<const kernels::Tiles<T>> states, std::span<LayerValues<T>> values) {
+        kept_ = states;
+        values_ = values;
+    }
 
     /// Sets the masks of dropout, which the caller owns; requires keep(). Null, as at first:
     /// nothing is dropped.
@@ -94,6 +107,7 @@ private:
     Attention<T> attention_;
     Readout<T> readout_;
     std::span<const kernels::Tiles<T>> kept_;
+    std::span<LayerValues<T>> values_;  // (L) or none
     const Dropout* dropout_ = nullptr;
     bool is_finite_ = true;
     kernels::Buffer<T> x_data_, u_data_, h_data_, e_data_;

@@ -15,12 +15,12 @@ using kernels::Tiles;
 
 template <class T>
 NetworkGradient<T>::NetworkGradient(const Config& config, const Layers<T>& layers,
-                                    const kernels::Queue& queue)
+                                    const kernels::Queue& queue, bool saves_less)
     : config_(config),
       layers_(layers),
       queue_(queue),
       forward_(config, layers, queue),
-      layer_(config, layers, queue, dropout_),
+      layer_(config, layers, queue, dropout_, saves_less),
       readout_(config, layers, queue),
       states_data_(static_cast<size_t>(config.n_layers + 1)),
       states_(states_data_.size()),
@@ -38,7 +38,7 @@ void NetworkGradient<T>::resize(Communicator& comm, const TokenPlan& plan) {
         states_data_[l].resize(d * n);
         states_[l] = tokens(states_data_[l], d);
     }
-    forward_.keep(states_);
+    forward_.keep(states_, layer_.values());
     forward_.set_dropout(&dropout_);
     dh_.resize(d * n);
     de_.resize(m * n);

@@ -21,15 +21,17 @@ struct InputGradients {
     kernels::Tiles<T> coordinates = {};  ///< (D, n_point)
 };
 
-/// Forward and backward pass of a whole network. The forward pass stores the tokens
-/// before each layer, (L + 1) d numbers per token; the backward pass recomputes the rest, layer by
-/// layer. Orders and cells are constants. The gradients of a copy are added to the gradients of its
-/// point. Gradients of weights are summed in chunks, see Chunks.
+/// Forward and backward pass of a whole network. The forward pass stores the tokens before each
+/// layer, (L + 1) d numbers per token, and, unless saves_less, the attention sums and the tokens
+/// before the MLP, H (d + 1) + d per token and layer; the backward pass recomputes the rest, layer
+/// by layer. Orders and cells are constants. The gradients of a copy are added to the gradients of
+/// its point. Gradients of weights are summed in chunks, see Chunks.
 template <class T>
 class NetworkGradient {
 public:
     /// Keeps references to `config` and `layers`, which must outlive this object. Local.
-    NetworkGradient(const Config& config, const Layers<T>& layers, const kernels::Queue& queue);
+    NetworkGradient(const Config& config, const Layers<T>& layers, const kernels::Queue& queue,
+                    bool saves_less = false);
 
     /// Sets the tokens of `plan`, which must outlive this object. Local. Allocates.
     void resize(Communicator& comm, const TokenPlan& plan);

@@ -26,7 +26,7 @@ public:
                         const PlanRequest& request)
         : Shared(config, layers, domain, request),
           back_(domain, request.queue, config.n_out(), config.coords_dim + config.in_dim),
-          network_(config, layers, request.queue) {}
+          network_(config, layers, request.queue, request.saves_less) {}
 
     bool evaluate(bool alive) override { return back_.evaluated(Shared::evaluate(alive)); }
     void set_dropout(std::optional<DropoutDraw> draw) override { network_.set_dropout(draw); }
@@ -53,8 +53,9 @@ public:
     std::vector<std::string> notes() const override {
         std::vector<std::string> list = Shared::notes();
         list.push_back(
-            "gradients: the tokens before each layer are stored, all other values are recomputed; "
-            "the backward pass of a layer sends " +
+            std::string("gradients: the tokens before each layer ") +
+            (network_.layer().saves_less() ? "" : "and the sums of attention ") +
+            "are stored, all other values are recomputed; the backward pass of a layer sends " +
             std::to_string(network_.layer().bytes_sent()) + " bytes in " +
             std::to_string(network_.layer().messages()) + " messages");
         return list;

@@ -45,8 +45,12 @@ void HeadSums<T>::begin(int64_t head) {
 }
 
 template <class T>
-void HeadSums<T>::fill(T value) {
-    std::ranges::fill(data_, value);
+void HeadSums<T>::fill(T value, const kernels::Queue& queue) {
+    constexpr int64_t part = 1 << 15;
+    queue.parallel_for((data_.size() + part - 1) / part, [&](int64_t i, int) {
+        std::fill(data_.data() + i * part, data_.data() + std::min((i + 1) * part, data_.size()),
+                  value);
+    });
 }
 
 template <class T>

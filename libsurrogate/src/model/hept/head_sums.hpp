@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "kernels/base/buffer.hpp"
+#include "kernels/base/queue.hpp"
 #include "libsurrogate/src/model/hept/token_plan.hpp"
 
 namespace surrogate::impl::hept {
@@ -25,8 +26,8 @@ public:
     /// Starts a head: sets all rows of its shared tokens (tokens that several ranks may compute) to
     /// zero.
     void begin(int64_t head);
-    /// Sets all rows to `value`.
-    void fill(T value);
+    /// Sets all rows to `value`, on all threads of `queue`.
+    void fill(T value, const kernels::Queue& queue = {});
     /// Returns the row of a token in a table: table 0 writes the row, other tables add to it.
     int64_t row(int64_t table, int32_t token) const;
     /// Returns the rows of `tokens`; uses `rows`, which has the same length, as storage if

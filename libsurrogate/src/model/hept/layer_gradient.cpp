@@ -17,12 +17,15 @@ using kernels::hept::Head;
 
 template <class T>
 LayerGradient<T>::LayerGradient(const Config& config, const Layers<T>& layers,
-                                const kernels::Queue& queue, const Dropout& dropout)
+                                const kernels::Queue& queue, const Dropout& dropout,
+                                bool saves_less)
     : config_(config),
       layers_(layers),
       queue_(queue),
       dropout_(dropout),
       attention_(config, queue),
+      saves_less_(saves_less),
+      values_(saves_less ? 1 : static_cast<size_t>(config.n_layers)),
       scratch_(static_cast<size_t>(queue.n_thread())) {
     for (int64_t l = 0; l < config.n_layers; ++l)
         w_rpe_.push_back(layers.weights.at(layer_name(l) + "w_rpe.weight"));
@@ -39,9 +42,11 @@ void LayerGradient<T>::resize(Communicator& comm, const TokenPlan& plan, const C
     gradient_exchange_.resize(comm, plan, n_sum, n_token_gradient());
     dtokens_.resize(plan, config_.num_heads, config_.n_hashes, n_token_gradient());
     u_.resize(d * kernels::round_up(plan.n_token(), row));
-    for (Buffer<T>* buffer : {&du_, &inner_})
-        buffer->resize(d * kernels::round_up(plan.n_own(), row));
-    kept_.resize(config_.num_heads * plan.n_own() * n_sum);
+    du_.resize(d * kernels::round_up(plan.n_own(), row));
+    for (LayerValues<T>& values : values_) {
+        values.inner.resize(d * kernels::round_up(plan.n_own(), row));
+        values.sums.resize(config_.num_heads * plan.n_own() * n_sum);
+    }
     given_.resize(plan.n_token() * n_sum);
     for (Scratch& s : scratch_) {
         s.attend.resize(kernels::hept::attend_block_scratch(shape()));
@@ -69,21 +74,23 @@ void LayerGradient<T>::for_tiles(const Body& body) {
     });
 }
 
-/// Recomputes the forward pass up to the MLP. Stores the sums of all heads.
+/// Recomputes u and, unless they are stored, the sums of all heads and the tokens before the MLP.
 template <class T>
 void LayerGradient<T>::attend(int64_t l, Communicator& comm, const Tiles<const T>& h,
                               const Tiles<const T>& x) {
     const LayerWeights<T>& weights = layers_.layers[static_cast<size_t>(l)];
-    const Tiles<T> inner = own(inner_);
+    const Tiles<T> inner = own(now_->inner);
     const bool drops = dropout_.drops(config_.dropout);
     for_tiles([&](int64_t tile, Scratch&) {
         const Tile<const T> entered = h.tile(tile);
         Tile<T> normed = u().tile(tile);
         normed.shape[1] = entered.shape[1];
         kernels::normalise<T>(queue_, weights.norm1, entered, normed);
-        std::copy_n(entered.data, entered.shape[0] * entered.stride[0], inner.tile(tile).data);
+        if (saves_less_)
+            std::copy_n(entered.data, entered.shape[0] * entered.stride[0], inner.tile(tile).data);
     });
     exchange_.visit(comm, queue_, u());
+    if (!saves_less_) return;
     for (int64_t head = 0; head < config_.num_heads; ++head) {
         const HeadWeights<T>& of_head = weights.heads[static_cast<size_t>(head)];
         HeadSums<T>& sums = attention_.sums();
@@ -126,7 +133,8 @@ void LayerGradient<T>::finish_backward(int64_t l, Range tokens, const Gradients&
     const LayerWeights<T>& weights = layers_.layers[static_cast<size_t>(l)];
     const WeightName name = layer_name(l);
     const int64_t d = config_.h_dim;
-    const Tile<T> dh = load<T>(dh_of, tokens, s.dh), inner = load<T>(own(inner_), tokens, s.inner);
+    const Tile<T> dh = load<T>(dh_of, tokens, s.dh),
+                  inner = load<T>(own(now_->inner), tokens, s.inner);
     const Tile<T> normed = scratch(s.normed, d, dh), dnormed = scratch(s.dnormed, d, dh);
     const Tile<T> saved = scratch(s.saved, 2 * d, dh), hidden = scratch(s.hidden, 2 * d, dh);
     kernels::normalise<T>(queue_, weights.norm2, inner, normed);
@@ -144,7 +152,7 @@ void LayerGradient<T>::finish_backward(int64_t l, Range tokens, const Gradients&
         kernels::hept::combine_tables<T>(queue_, shape(), kept(h, tokens.begin), 0, 1,
                                          kernels::channels(heads, h * d, d));
     const Tile<const T> dattention = dropped(attention_site(config_, l), tokens, dh, inner);
-    store<T>(dattention, tokens, own(inner_));
+    store<T>(dattention, tokens, own(now_->inner));
     kernels::linear_gradient<T>(queue_, heads, dattention,
                                 gradients.linear(name + "attn.out_linear"));
 }
@@ -190,7 +198,7 @@ void LayerGradient<T>::block_backward(int64_t table, const Block<T>& block, Scra
 template <class T>
 void LayerGradient<T>::blocks_backward(int64_t h) {
     dtokens_.begin(h);
-    dtokens_.fill(0);
+    dtokens_.fill(0, queue_);
     for (int64_t table = 0; table < config_.n_hashes; ++table) {
         queue_.parallel_for(attention_.n_block(), [&](int64_t i, int thread) {
             block_backward(table, attention_.block(table, i),
@@ -255,6 +263,7 @@ void LayerGradient<T>::run(int64_t l, Communicator& comm, const Tiles<const T>& 
     const auto range = [&](const char* first, const char* last) {
         return range_of(master, name + first, name + last);
     };
+    now_ = &values_[saves_less_ ? 0 : static_cast<size_t>(l)];
     attend(l, comm, h, x);
     run_chunks({range("attn.out_linear.weight", "attn.out_linear.bias"),
                 range("norm2.weight", "ff.2.bias")},
@@ -264,7 +273,7 @@ void LayerGradient<T>::run(int64_t l, Communicator& comm, const Tiles<const T>& 
     std::ranges::fill(du_, T(0));
     for (int64_t head = 0; head < config_.num_heads; ++head) {
         const HeadWeights<T>& of_head = weights.heads[static_cast<size_t>(head)];
-        give(of_head.out, head, own(inner_));
+        give(of_head.out, head, own(now_->inner));
         gradient_exchange_.visit(comm, queue_,
                                  {given_.data(), shape().n_sum(), plan_->n_token(), 1, 1});
         attention_.augment(of_head.head, u(), x);
@@ -288,20 +297,22 @@ void LayerGradient<T>::run(int64_t l, Communicator& comm, const Tiles<const T>& 
 
 template <class T>
 int64_t LayerGradient<T>::bytes_sent() const {
-    return exchange_.bytes_of_layer(config_.h_dim) +
+    return exchange_.bytes_of_layer(config_.h_dim, saves_less_) +
            gradient_exchange_.bytes_of_layer(config_.num_heads * shape().n_sum());
 }
 
 template <class T>
 int64_t LayerGradient<T>::messages() const {
-    return exchange_.messages_of_layer() + gradient_exchange_.messages_of_layer(config_.num_heads);
+    return exchange_.messages_of_layer(1, saves_less_) +
+           gradient_exchange_.messages_of_layer(config_.num_heads);
 }
 
 template <class T>
 int64_t LayerGradient<T>::bytes() const {
     int64_t n_byte =
         attention_.bytes() + exchange_.bytes() + gradient_exchange_.bytes() + dtokens_.bytes();
-    for (const Buffer<T>* buffer : {&u_, &du_, &inner_, &kept_, &given_}) n_byte += buffer->bytes();
+    for (const Buffer<T>* buffer : {&u_, &du_, &given_}) n_byte += buffer->bytes();
+    for (const LayerValues<T>& values : values_) n_byte += values.bytes();
     for (const Scratch& s : scratch_) {
         n_byte += s.dqkv.bytes() + s.dscale.bytes();
         for (const Buffer<T>* buffer :

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "kernels/base/buffer.hpp"
@@ -12,17 +13,18 @@
 #include "libsurrogate/src/layers/gradient_sums.hpp"
 #include "libsurrogate/src/model/hept/attention.hpp"
 #include "libsurrogate/src/model/hept/chunks.hpp"
+#include "libsurrogate/src/model/hept/forward.hpp"
 #include "libsurrogate/src/model/hept/head_sums.hpp"
 #include "libsurrogate/src/model/hept/layers.hpp"
 #include "libsurrogate/src/model/hept/token_exchange.hpp"
 
 namespace surrogate::impl::hept {
 
-/// Backward pass of one layer, from the tokens that entered the layer. All other values are
-/// recomputed, the rows of a head and its orders twice. For each head it stores the sums of all
-/// tables, d + 1 numbers per token.
+/// Backward pass of one layer, from the tokens that entered the layer, and from the attention sums
+/// of all tables, d + 1 numbers per token and head, and the tokens before the MLP. With saves_less
+/// these are recomputed, so that the rows of a head and its orders are computed twice.
 ///
-/// Ranks exchange what the forward pass exchanges, and for each head
+/// Ranks exchange ghost tokens as in the forward pass, with saves_less also sums, and for each head
 ///
 ///   the gradients of the sums of ghost tokens, d + 1 numbers each, before the blocks
 ///   parts of the gradients of queries, keys and values, 2 E + d numbers each, back to the owners
@@ -36,11 +38,17 @@ public:
     /// Keeps references to `config`, `layers` and the masks `dropout`, which must outlive this
     /// object. Local.
     LayerGradient(const Config& config, const Layers<T>& layers, const kernels::Queue& queue,
-                  const Dropout& dropout);
+                  const Dropout& dropout, bool saves_less);
 
     /// Sets the tokens of `plan` and their chunks, which must outlive this object. Local.
     /// Allocates.
     void resize(Communicator& comm, const TokenPlan& plan, const Chunks& chunks);
+
+    /// Returns the values of the layers that the forward pass must set; none with saves_less.
+    std::span<LayerValues<T>> values() {
+        return saves_less_ ? std::span<LayerValues<T>>() : std::span(values_);
+    }
+    bool saves_less() const { return saves_less_; }
 
     /// Differentiates layer l. h (d, n_own) entered the layer. dh (d, n_own) contains the gradient
     /// of the layer's result and receives the gradient of h. Gradients of the coordinates x (D,
@@ -83,7 +91,7 @@ private:
     kernels::Tiles<T> u() { return {u_.data(), config_.h_dim, plan_->n_token()}; }
     /// Returns the sums of head h of an own token.
     T* kept(int64_t h, int64_t token) {
-        return kept_.data() + (h * plan_->n_own() + token) * shape().n_sum();
+        return now_->sums.data() + (h * plan_->n_own() + token) * shape().n_sum();
     }
     const kernels::hept::RowShape& shape() const { return attention_.shape(); }
     /// Numbers of a token: gradient of the query, then of key and value.
@@ -114,10 +122,11 @@ private:
     TokenExchange<T> exchange_;           // of the forward pass
     TokenExchange<T> gradient_exchange_;  // n_sum() per ghost token, n_token_gradient() per part
     HeadSums<T> dtokens_;                 // gradients of queries, keys and values of one head
-    /// inner (d, n_own) is h between attention and MLP; then, if the attention's result has dropped
-    /// values, its gradient
-    kernels::Buffer<T> u_, du_, inner_;  // (d, n_token), (d, n_own), (d, n_own)
-    kernels::Buffer<T> kept_, given_;    // (H, n_own, d + 1), (n_token, d + 1)
+    bool saves_less_;
+    /// (L), or of the current layer. `inner` then becomes the gradient of the attention's result.
+    std::vector<LayerValues<T>> values_;
+    LayerValues<T>* now_ = nullptr;      // of the current layer
+    kernels::Buffer<T> u_, du_, given_;  // (d, n_token), (d, n_own), (n_token, d + 1)
     std::vector<Scratch> scratch_;       // (n_thread)
 };
 

@@ -114,20 +114,22 @@ void TokenExchange<T>::return_sums(Communicator& comm, const Queue& queue, int64
 }
 
 template <class T>
-int64_t TokenExchange<T>::bytes_of_layer(int64_t n_channel) const {
+int64_t TokenExchange<T>::bytes_of_layer(int64_t n_channel, bool returns_sums) const {
     int64_t n = 0;
     for (const Neighbor& neighbor : plan_->neighbors()) {
         n += std::ssize(neighbor.sent) * n_channel;
+        if (!returns_sums) continue;
         for (const auto& of_head : neighbor.to_it) n += std::ssize(of_head) * n_sum_;
     }
     return n * static_cast<int64_t>(sizeof(T));
 }
 
 template <class T>
-int64_t TokenExchange<T>::messages_of_layer(int64_t n_visit) const {
+int64_t TokenExchange<T>::messages_of_layer(int64_t n_visit, bool returns_sums) const {
     int64_t n = 0;
     for (const Neighbor& neighbor : plan_->neighbors()) {
         n += neighbor.sent.empty() ? 0 : n_visit;
+        if (!returns_sums) continue;
         for (const auto& of_head : neighbor.to_it) n += of_head.empty() ? 0 : 1;
     }
     return n;

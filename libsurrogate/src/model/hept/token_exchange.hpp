@@ -40,9 +40,9 @@ public:
                      HeadSums<T>& sums);
 
     /// Returns the bytes that this rank sends in a layer, all heads together, and the number of
-    /// messages. n_channel: of all visits together.
-    int64_t bytes_of_layer(int64_t n_channel) const;
-    int64_t messages_of_layer(int64_t n_visit = 1) const;
+    /// messages. n_channel: of all visits together; returns_sums: return_sums() follows.
+    int64_t bytes_of_layer(int64_t n_channel, bool returns_sums = true) const;
+    int64_t messages_of_layer(int64_t n_visit = 1, bool returns_sums = true) const;
     int64_t bytes() const;
 
 private:

@@ -8,9 +8,9 @@ using kernels::sequoia::Node;
 using kernels::sequoia::Surroundings;
 
 template <class T>
-void Attention<T>::resize(const Tree& tree) {
+void Attention<T>::resize(const Tree& tree, bool has_own) {
     tree_ = &tree;
-    qkv_.resize(tree, 3 * config_.inner_dim(), keeps_leaves_ ? 0 : 1);
+    if (has_own) qkv_.resize(tree, 3 * config_.inner_dim(), keeps_leaves_ ? 0 : 1);
     children_.resize(tree, config_.has_children ? config_.inner_dim() : 0, 1);
 }
 
@@ -32,7 +32,7 @@ Surroundings<T> Attention<T>::around(int l, Range nodes, Scratch& scratch) const
         around.children = children_.nodes(l, nodes.begin, nodes.size());
     Node<T>* next = scratch.ancestors.data();
     for_ancestors(l, nodes, [&](int level, int64_t node) {
-        const Tile<T> at = qkv_.nodes(level, node, 1);
+        const Tile<T> at = qkv().nodes(level, node, 1);
         *next++ = {part(at, 1).data, part(at, 2).data, at.stride[0]};
     });
     around.ancestors = {scratch.ancestors.data(), next};
@@ -50,7 +50,7 @@ template <class T>
 void Attention<T>::attend_of_parents(int l, int64_t tile, Tile<const T> qkv,
                                      Scratch& scratch) const {
     for_parents(l, tree_->nodes_of(l, tile), [&](const Family& f) {
-        const Tile<const T> parents = qkv_.nodes(l + 1, f.parent, f.n_parent);
+        const Tile<const T> parents = this->qkv().nodes(l + 1, f.parent, f.n_parent);
         const Tile<const T> some = columns(qkv, f.child, f.n_child);
         kernels::sequoia::attend_children<T>(queue_, heads_, tree_->k(), f.n_last, part(parents, 0),
                                              part(some, 1), part(some, 2), scratch.work.data(),

@@ -33,14 +33,16 @@ public:
           heads_{config.num_head, config.head_dim, config.head_dim},
           keeps_leaves_(keeps_leaves) {}
 
-    /// Sets the nodes of `tree`, which must outlive this object. Local. Allocates only if the sizes
-    /// exceed all earlier ones.
-    void resize(const Tree& tree);
+    /// Sets the nodes of `tree`, which must outlive this object. has_own: use(nullptr) may follow.
+    /// Local. Allocates only if the sizes exceed all earlier ones.
+    void resize(const Tree& tree, bool has_own = true);
     void resize(Scratch& scratch) const;
 
     const kernels::Heads& heads() const { return heads_; }
     bool keeps_leaves() const { return keeps_leaves_; }
-    const NodeTiles<T>& qkv() const { return qkv_; }
+    /// Sets where q, k and v are stored, for all nodes; null, as at first: in this object.
+    void use(const NodeTiles<T>* qkv) { given_ = qkv; }
+    const NodeTiles<T>& qkv() const { return given_ ? *given_ : qkv_; }
     /// Returns the attention of the nodes above the leaves to their children, (I).
     const NodeTiles<T>& children() const { return children_; }
 
@@ -111,6 +113,7 @@ private:
     kernels::Heads heads_;
     bool keeps_leaves_;
     const Tree* tree_ = nullptr;
+    const NodeTiles<T>* given_ = nullptr;
     NodeTiles<T> qkv_, children_;
 };
 

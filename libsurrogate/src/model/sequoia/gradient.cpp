@@ -16,13 +16,13 @@ using kernels::Tiles;
 
 template <class T>
 NetworkGradient<T>::NetworkGradient(const Config& config, const Layers<T>& layers,
-                                    const kernels::Queue& queue)
+                                    const kernels::Queue& queue, bool saves_less)
     : config_(config),
       layers_(layers),
       queue_(queue),
       embedding_(config, layers, queue),
       pass_(config, layers, queue),
-      layer_(config, layers, queue, dropout_),
+      layer_(config, layers, queue, dropout_, saves_less),
       readout_(config, layers, queue),
       x_(static_cast<size_t>(config.num_layers + 1)),
       scratch_(static_cast<size_t>(queue.n_thread())) {
@@ -36,7 +36,7 @@ void NetworkGradient<T>::resize(const Tree& tree) {
     tree_ = &tree;
     chunks_.resize(tree, block_level(tree.n_leaf(), tree.k()));
     embedding_.resize(tree);
-    pass_.resize(tree);
+    pass_.resize(tree, !layer_.saves_less());
     layer_.resize(tree, chunks_);
     readout_.resize(tree, tree.size());
     gather_.resize(tree, std::max(config_.dim, config_.inner_dim()), tree.size());
@@ -77,8 +77,8 @@ void NetworkGradient<T>::forward(Communicator& comm, const LeafInputs<T>& inputs
     drop_embedding(x_[0]);
     for (int64_t i = 0; i < config_.num_layers; ++i) {
         NodeTiles<T>& next = x_[static_cast<size_t>(i + 1)];
-        next.assign(nodes(i));
-        pass_.run(i, comm, gather_, next);
+        next.assign(queue_, nodes(i));
+        pass_.run(i, comm, gather_, next, layer_.values(i));
     }
     readout_.run(comm, x_.back(), y.leaves);
     if (y.rows) std::copy_n(readout_.rows(), n_row() * config_.num_classes, y.rows);
@@ -264,7 +264,7 @@ template <class T>
 void NetworkGradient<T>::backward(Communicator& comm, const LeafInputs<T>& inputs,
                                   const Predictions<const T>& dy, GradientSums& sums,
                                   const Tiles<T>& dreal) {
-    dx_.fill(0);
+    dx_.fill(queue_, 0);
     if (place_of(config_) == Place::cloud) {
         read_cloud_backward(dy.rows, sums);
     } else {

@@ -25,14 +25,17 @@ struct Predictions {
 };
 
 /// Forward and backward pass of a whole network. The forward pass stores the nodes before each
-/// layer, (num_layers + 1) C numbers per node; the backward pass recomputes the rest, layer by
-/// layer. Ranks compute the gradients of their own nodes, and all ranks compute the gradients of
-/// the levels from the shared level on; rank 0 adds the weights' gradients of these levels.
+/// layer, (num_layers + 1) C numbers per node, and, unless saves_less, queries, keys, values before
+/// and after attention and the nodes before the MLP, C + 4 I per node and layer (bottom-up
+/// schedule); the backward pass recomputes the rest, layer by layer. Ranks compute the gradients of
+/// their own nodes, and all ranks compute the gradients of the levels from the shared level on;
+/// rank 0 adds the weights' gradients of these levels.
 template <class T>
 class NetworkGradient {
 public:
     /// Keeps references to `config` and `layers`, which must outlive this object. Local.
-    NetworkGradient(const Config& config, const Layers<T>& layers, const kernels::Queue& queue);
+    NetworkGradient(const Config& config, const Layers<T>& layers, const kernels::Queue& queue,
+                    bool saves_less = false);
 
     /// Sets the nodes of `tree`, whose shared level is at least block_level(), and which must
     /// outlive this object. Allocates.

@@ -21,7 +21,7 @@ public:
         : Shared(config, domain, request),
           back_(domain, request.queue, is_at_leaves() ? config.num_classes : 0, n_back()),
           outside_(request.queue.n_thread(), config.num_classes),
-          network_(config, layers, request.queue) {}
+          network_(config, layers, request.queue, request.saves_less) {}
 
     bool evaluate(bool alive) override { return back_.evaluated(Shared::evaluate(alive)); }
     void set_dropout(std::optional<DropoutDraw> draw) override { network_.set_dropout(draw); }
@@ -45,9 +45,9 @@ public:
     std::vector<std::string> notes() const override {
         std::vector<std::string> list = Shared::notes();
         list.push_back(
-            "gradients: the nodes before each layer are stored, all other values are recomputed; "
-            "the "
-            "backward pass of a layer sends " +
+            std::string("gradients: the nodes before each layer ") +
+            (network_.layer().saves_less() ? "" : "and queries, keys and values ") +
+            "are stored, all other values are recomputed; the backward pass of a layer sends " +
             std::to_string(n_gather() * network_.layer().bytes_sent()) + " bytes in " +
             std::to_string(n_gather()) + " collectives");
         return list;

@@ -13,12 +13,15 @@ using kernels::Tile;
 
 template <class T>
 LayerGradient<T>::LayerGradient(const Config& config, const Layers<T>& layers,
-                                const kernels::Queue& queue, const Dropout& dropout)
+                                const kernels::Queue& queue, const Dropout& dropout,
+                                bool saves_less)
     : config_(config),
       layers_(layers),
       queue_(queue),
       dropout_(dropout),
       attention_(config, queue, true),
+      saves_less_(saves_less),
+      values_(saves_less ? 1 : static_cast<size_t>(config.num_layers)),
       scratch_(static_cast<size_t>(queue.n_thread())) {
     for (int64_t i = 0; i < config.num_layers; ++i) names_.emplace_back(layer_name(config, i));
 }
@@ -29,14 +32,12 @@ void LayerGradient<T>::resize(const Tree& tree, const Chunks& chunks) {
     chunks_ = &chunks;
     visits_ = visits(config_.schedule, tree.n_level());
     const int64_t n_inner = config_.inner_dim();
-    attention_.resize(tree);
+    attention_.resize(tree, false);
     sums_.resize(tree, n_inner, chunks.block_level(), config_.ancestors == Ancestors::all);
     dqkv_.resize(tree, 3 * n_inner);
     thirds_.resize(tree, n_inner);
     const int64_t row = kernels::round_up(tree.tile_nodes(), kernels::lane_count);
-    kept_.resize(visits_.size());
-    for (size_t v = 0; v < visits_.size(); ++v)
-        kept_[v].resize(tree.n_tile(visits_[v]) * n_inner * row);
+    for (LayerValues<T>& values : values_) values.resize(config_, tree, !saves_less_);
     for (Scratch& s : scratch_) {
         attention_.resize(s.attention);
         s.ancestors.reserve(static_cast<size_t>(s.attention.ancestors.size()));
@@ -83,25 +84,6 @@ void LayerGradient<T>::for_parts(int l, const Body& body) {
     });
 }
 
-/// Stores v of the level of a visit, tile after tile.
-template <class T>
-void LayerGradient<T>::keep_values(size_t visit) {
-    for_tiles(visits_[visit], [&](int64_t tile, Scratch&) {
-        const Tile<T> v = value(visits_[visit], tile);
-        const int64_t size = v.shape[0] * v.stride[0];
-        std::copy_n(v.data, size, kept_[visit].data() + tile * size);
-    });
-}
-
-template <class T>
-void LayerGradient<T>::put_back_values(size_t visit) {
-    for_tiles(visits_[visit], [&](int64_t tile, Scratch&) {
-        const Tile<T> v = value(visits_[visit], tile);
-        const int64_t size = v.shape[0] * v.stride[0];
-        std::copy_n(kept_[visit].data() + tile * size, size, v.data);
-    });
-}
-
 /// Recomputes the forward pass up to the last values.
 template <class T>
 void LayerGradient<T>::attend(const LayerWeights<T>& weights, Communicator& comm,
@@ -122,8 +104,8 @@ void LayerGradient<T>::attend(const LayerWeights<T>& weights, Communicator& comm
             });
             if (l == tree_->cut()) gather.run(comm, attention_.children().level(l));
         }
-        keep_values(visit);
         for_tiles(l, [&](int64_t tile, Scratch& s) {
+            now_->keep(visit, l, tile);
             attention_.attend(l, tile, qkv.tile(l, tile), s.attention);
         });
     }
@@ -169,16 +151,18 @@ void LayerGradient<T>::finish_backward(int64_t i, const LevelNodes& at, const No
     const Tile<T> x = x_of.load(at.level, at.nodes, 0, config_.dim, s.x);
     const Tile<T> dx = dx_of.load(at.level, at.nodes, 0, config_.dim, s.dx);
     const Tile<T> v = attention_.qkv().load(at.level, at.nodes, 2 * n_inner, n_inner, s.value);
-    const Tile<T> inner = scratch(s.inner, config_.dim, x);
+    const Tile<T> inner = saves_less_
+                              ? scratch(s.inner, config_.dim, x)
+                              : now_->inner.load(at.level, at.nodes, 0, config_.dim, s.inner);
     const Tile<T> normed = scratch(s.normed, config_.dim, x);
     const Tile<T> dnormed = scratch(s.dnormed, config_.dim, x);
     const Tile<T> dv = scratch(s.dvalue, n_inner, x);
-    if (drops) {
+    if (saves_less_ && drops) {
         const Tile<T> branch = scratch(s.branch, config_.dim, x);
         kernels::linear<T>(queue_, weights.ff, v, {}, branch);
         std::copy_n(x.data, x.shape[0] * x.stride[0], inner.data);
         dropout_.apply<T>(site, rows, branch, true, inner);
-    } else {
+    } else if (saves_less_) {
         kernels::linear<T>(queue_, weights.ff, v, x, inner);
     }
     kernels::normalise<T>(queue_, weights.norm2, inner, normed);
@@ -247,8 +231,8 @@ void LayerGradient<T>::visit_backward(size_t visit, Communicator& comm) {
     const int l = visits_[visit], cut = tree_->cut(), block = chunks_->block_level();
     const bool has_children = l > 0 && config_.has_children;
     sums_.complete(l, comm, queue_, dqkv_);
-    put_back_values(visit);
     for_tiles(l, [&](int64_t tile, Scratch&) {
+        now_->put_back(visit, l, tile);
         kernels::sequoia::take_thirds<T>(queue_, attention_.part(dqkv_.tile(l, tile), 2),
                                          thirds_.tile(l, tile));
     });
@@ -294,8 +278,10 @@ void LayerGradient<T>::run(int64_t i, Communicator& comm, CutGather<T>& gather,
                            const NodeTiles<T>& x, GradientSums& sums, const NodeTiles<T>& dx) {
     const WeightName& name = names_[static_cast<size_t>(i)];
     const MasterWeights& master = layers_.weights.master();
-    attend(layers_.layer(i), comm, gather, x);
-    dqkv_.fill(0);
+    now_ = &values_[saves_less_ ? 0 : static_cast<size_t>(i)];
+    attention_.use(&now_->qkv);
+    if (saves_less_) attend(layers_.layer(i), comm, gather, x);
+    dqkv_.fill(queue_, 0);
     for_chunks(*chunks_, queue_, master, sums,
                range_of(master, name + "mha.ff.weight", name + "mlpblock.3.bias"),
                [&](int64_t chunk, int thread, const Gradients& gradients) {
@@ -319,7 +305,7 @@ void LayerGradient<T>::run(int64_t i, Communicator& comm, CutGather<T>& gather,
 template <class T>
 int64_t LayerGradient<T>::bytes() const {
     int64_t n_byte = attention_.bytes() + sums_.bytes() + dqkv_.bytes() + thirds_.bytes();
-    for (const Buffer<T>& values : kept_) n_byte += values.bytes();
+    for (const LayerValues<T>& values : values_) n_byte += values.bytes();
     for (const Scratch& s : scratch_) {
         n_byte += s.attention.bytes();
         for (const Buffer<T>* buffer : {&s.x, &s.dx, &s.dqkv, &s.value, &s.dvalue, &s.inner,

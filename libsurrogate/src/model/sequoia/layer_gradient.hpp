@@ -14,14 +14,16 @@
 #include "libsurrogate/src/model/sequoia/ancestor_sums.hpp"
 #include "libsurrogate/src/model/sequoia/attention.hpp"
 #include "libsurrogate/src/model/sequoia/chunks.hpp"
+#include "libsurrogate/src/model/sequoia/layer_pass.hpp"
 #include "libsurrogate/src/model/sequoia/layers.hpp"
 
 namespace surrogate::impl::sequoia {
 
-/// Backward pass of one layer, from the nodes that entered the layer: q, k, v and later values are
-/// recomputed. When an update of a level overwrites v, the old values are stored. The backward pass
-/// processes the schedule in reverse and restores them, so that each update is differentiated with
-/// the values that it read.
+/// Backward pass of one layer, from the nodes that entered the layer and from q, k and v of the
+/// forward pass, or, with saves_less, from the nodes alone: q, k and v are recomputed. When an
+/// update of a level overwrites v, the old values are stored. The backward pass processes the
+/// schedule in reverse and restores them, so that each update is differentiated with the values
+/// that it read.
 ///
 /// Ranks communicate as in LayerPass, and once for each time that the reversed schedule leaves the
 /// levels below the shared one; see AncestorSums. Sums over nodes have a fixed order, see Chunks
@@ -32,11 +34,17 @@ public:
     /// Keeps references to `config`, `layers` and the masks `dropout`, which must outlive this
     /// object. Local.
     LayerGradient(const Config& config, const Layers<T>& layers, const kernels::Queue& queue,
-                  const Dropout& dropout);
+                  const Dropout& dropout, bool saves_less);
 
     /// Sets the nodes of `tree`, whose shared level is at least its block level, and their chunks.
     /// Both must outlive this object. Allocates.
     void resize(const Tree& tree, const Chunks& chunks);
+
+    /// Returns the values of layer i that its forward pass must set; null: none.
+    LayerValues<T>* values(int64_t i) {
+        return saves_less_ ? nullptr : &values_[static_cast<size_t>(i)];
+    }
+    bool saves_less() const { return saves_less_; }
 
     /// Differentiates layer i. dx contains the gradient of the layer's result and receives the
     /// gradient of its input x. Gradients of the layer's weights are added to `sums`, chunk by
@@ -74,14 +82,9 @@ private:
                              kernels::Tile<T> like) const {
         return {buffer.data(), {n_channel, like.shape[1]}, like.stride};
     }
-    kernels::Tile<T> value(int l, int64_t tile) const {
-        return attention_.part(attention_.qkv().tile(l, tile), 2);
-    }
 
     void attend(const LayerWeights<T>& weights, Communicator& comm, CutGather<T>& gather,
                 const NodeTiles<T>& x);
-    void keep_values(size_t visit);
-    void put_back_values(size_t visit);
     void finish_backward(int64_t i, const LevelNodes& at, const NodeTiles<T>& x,
                          const Gradients& gradients, const NodeTiles<T>& dx, Scratch& s);
     void mlp_backward(int64_t i, const DropoutRows& rows, kernels::Tile<const T> normed,
@@ -104,8 +107,10 @@ private:
     AncestorSums<T> sums_;
     NodeTiles<T> dqkv_, thirds_;  // (3 I), (I): gradient of one neighborhood's average
     std::vector<int> visits_;
-    std::vector<kernels::Buffer<T>> kept_;  // for each visit: v of its level before the visit
-    std::vector<Scratch> scratch_;          // (n_thread)
+    bool saves_less_;
+    std::vector<LayerValues<T>> values_;  // (num_layers), or of the current layer
+    LayerValues<T>* now_ = nullptr;       // of the current layer
+    std::vector<Scratch> scratch_;        // (n_thread)
 };
 
 }  // namespace surrogate::impl::sequoia

@@ -10,6 +10,24 @@ namespace surrogate::impl::sequoia {
 using kernels::Tile;
 
 template <class T>
+void LayerValues<T>::resize(const Config& config, const Tree& tree, bool has_inner) {
+    const std::vector<int> levels = visits(config.schedule, tree.n_level());
+    const int64_t row = kernels::round_up(tree.tile_nodes(), kernels::lane_count);
+    qkv.resize(tree, 3 * config.inner_dim());
+    before.resize(levels.size());
+    for (size_t v = 0; v < levels.size(); ++v)
+        before[v].resize(tree.n_tile(levels[v]) * config.inner_dim() * row);
+    if (has_inner) inner.resize(tree, config.dim);
+}
+
+template <class T>
+int64_t LayerValues<T>::bytes() const {
+    int64_t n_byte = qkv.bytes() + inner.bytes();
+    for (const kernels::Buffer<T>& values : before) n_byte += values.bytes();
+    return n_byte;
+}
+
+template <class T>
 LayerPass<T>::LayerPass(const Config& config, const Layers<T>& layers, const kernels::Queue& queue)
     : config_(config),
       layers_(layers),
@@ -18,10 +36,10 @@ LayerPass<T>::LayerPass(const Config& config, const Layers<T>& layers, const ker
       scratch_(static_cast<size_t>(queue.n_thread())) {}
 
 template <class T>
-void LayerPass<T>::resize(const Tree& tree) {
+void LayerPass<T>::resize(const Tree& tree, bool stores) {
     tree_ = &tree;
     visits_ = visits(config_.schedule, tree.n_level());
-    attention_.resize(tree);
+    attention_.resize(tree, !stores);
     const int64_t row = kernels::round_up(tree.tile_nodes(), kernels::lane_count);
     for (Scratch& scratch : scratch_) {
         scratch.normed.resize(config_.dim * row);
@@ -55,6 +73,13 @@ void LayerPass<T>::project(const LayerWeights<T>& weights, Tile<const T> x, Scra
 }
 
 template <class T>
+void LayerPass<T>::keep_inner(const TilePlace& place, Tile<const T> x) const {
+    if (values_)
+        std::copy_n(x.data, x.shape[0] * x.stride[0],
+                    values_->inner.tile(place.level, place.tile).data);
+}
+
+template <class T>
 void LayerPass<T>::finish(const TilePlace& place, Tile<const T> v, Scratch& scratch,
                           Tile<T> x) const {
     if (drops()) return finish_with_dropout(place, v, scratch, x);
@@ -62,6 +87,7 @@ void LayerPass<T>::finish(const TilePlace& place, Tile<const T> v, Scratch& scra
     const Tile<T> normed{scratch.normed.data(), x.shape, x.stride};
     const Tile<T> hidden{scratch.mlp.data(), {2 * config_.hidden_dim, x.shape[1]}, x.stride};
     kernels::linear<T>(queue_, weights.ff, v, x, x);
+    keep_inner(place, x);
     kernels::normalise<T>(queue_, weights.norm2, x, normed);
     kernels::residual_mlp<T>(queue_, weights.mlp.view(), normed, hidden, true, x);
 }
@@ -76,6 +102,7 @@ void LayerPass<T>::finish_with_dropout(const TilePlace& place, Tile<const T> v, 
     const Tile<T> saved{scratch.mlp.data(), {2 * config_.hidden_dim, x.shape[1]}, x.stride};
     kernels::linear<T>(queue_, weights.ff, v, {}, branch);
     dropout_->apply<T>(attention_site(config_, place.layer), rows, branch, true, x);
+    keep_inner(place, x);
     kernels::normalise<T>(queue_, weights.norm2, x, normed);
     dropout_mlp<T>(config_, queue_, weights, *dropout_, place.layer)
         .forward(rows, normed, saved, branch);
@@ -89,8 +116,12 @@ void LayerPass<T>::run_leaves(int64_t i, const NodeTiles<T>& x) {
     const bool has_parents = tree_->n_level() > 1 && config_.has_children;
     for_tiles(0, [&](int64_t tile, Scratch& scratch) {
         const Tile<T> own = x.tile(0, tile);
-        const Tile<T> qkv{scratch.qkv.data(), {3 * config_.inner_dim(), own.shape[1]}, own.stride};
+        const Tile<T> qkv =
+            values_
+                ? values_->qkv.tile(0, tile)
+                : Tile<T>{scratch.qkv.data(), {3 * config_.inner_dim(), own.shape[1]}, own.stride};
         project(weights, own, scratch, qkv);
+        if (values_) values_->keep(0, 0, tile);
         attention_.attend(0, tile, qkv, scratch.attention);
         if (has_parents) attention_.attend_of_parents(0, tile, qkv, scratch.attention);
         finish({i, 0, tile}, attention_.part(qkv, 2), scratch, own);
@@ -98,8 +129,9 @@ void LayerPass<T>::run_leaves(int64_t i, const NodeTiles<T>& x) {
 }
 
 template <class T>
-void LayerPass<T>::visit(int l, Communicator& comm, CutGather<T>& gather) {
+void LayerPass<T>::visit(size_t visit, Communicator& comm, CutGather<T>& gather) {
     const NodeTiles<T>& qkv = attention_.qkv();
+    const int l = visits_[visit];
     if (l > 0 && config_.has_children) {
         if (l > 1 || attention_.keeps_leaves()) {
             for_tiles(l - 1, [&](int64_t tile, Scratch& scratch) {
@@ -109,13 +141,17 @@ void LayerPass<T>::visit(int l, Communicator& comm, CutGather<T>& gather) {
         if (l == tree_->cut()) gather.run(comm, attention_.children().level(l));
     }
     for_tiles(l, [&](int64_t tile, Scratch& scratch) {
+        if (values_) values_->keep(visit, l, tile);
         attention_.attend(l, tile, qkv.tile(l, tile), scratch.attention);
     });
 }
 
 template <class T>
-void LayerPass<T>::run(int64_t i, Communicator& comm, CutGather<T>& gather, const NodeTiles<T>& x) {
+void LayerPass<T>::run(int64_t i, Communicator& comm, CutGather<T>& gather, const NodeTiles<T>& x,
+                       LayerValues<T>* values) {
     const LayerWeights<T>& weights = layers_.layer(i);
+    values_ = values;
+    attention_.use(values ? &values->qkv : nullptr);
     const NodeTiles<T>& qkv = attention_.qkv();
     const int first = attention_.keeps_leaves() ? 0 : 1;
     for (int l = first; l < tree_->n_level(); ++l) {
@@ -124,8 +160,8 @@ void LayerPass<T>::run(int64_t i, Communicator& comm, CutGather<T>& gather, cons
         });
     }
     if (first == 1) run_leaves(i, x);
-    for (const int l : visits_) {
-        if (l >= first) visit(l, comm, gather);
+    for (size_t v = 0; v < visits_.size(); ++v) {
+        if (visits_[v] >= first) visit(v, comm, gather);
     }
     for (int l = first; l < tree_->n_level(); ++l) {
         for_tiles(l, [&](int64_t tile, Scratch& scratch) {

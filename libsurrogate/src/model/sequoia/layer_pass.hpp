@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -12,6 +13,37 @@
 
 namespace surrogate::impl::sequoia {
 
+/// Values of one layer at the nodes that a rank holds, for its backward pass.
+template <class T>
+struct LayerValues {
+    NodeTiles<T> qkv;  ///< (3 I); v is the result of the attention
+    std::vector<kernels::Buffer<T>>
+        before;          ///< for each visit: v (I) of its level before the visit
+    NodeTiles<T> inner;  ///< (C): x between attention and MLP
+
+    /// Sets the nodes of `tree`. Allocates.
+    void resize(const Config& config, const Tree& tree, bool has_inner);
+    /// Stores v of a tile of the level of a visit.
+    void keep(size_t visit, int l, int64_t tile) {
+        const kernels::Tile<T> v = value(l, tile);
+        const int64_t size = v.shape[0] * v.stride[0];
+        std::copy_n(v.data, size, before[visit].data() + tile * size);
+    }
+    /// Restores what keep() has stored.
+    void put_back(size_t visit, int l, int64_t tile) const {
+        const kernels::Tile<T> v = value(l, tile);
+        const int64_t size = v.shape[0] * v.stride[0];
+        std::copy_n(before[visit].data() + tile * size, size, v.data);
+    }
+    int64_t bytes() const;
+
+private:
+    kernels::Tile<T> value(int l, int64_t tile) const {
+        const kernels::Tile<T> all = qkv.tile(l, tile);
+        return kernels::channels(all, all.shape[0] / 3 * 2, all.shape[0] / 3);
+    }
+};
+
 /// Evaluates one layer on the nodes that a rank holds:
 ///
 ///   q, k, v = projections of norm1(x)             all nodes
@@ -22,7 +54,7 @@ namespace surrogate::impl::sequoia {
 ///
 /// In the bottom-up schedule, each tile of leaves passes through all steps, and through the
 /// attention of the parents to these leaves, while it is in cache: q, k and v of leaves are never
-/// written to memory. Other schedules store q, k and v of all nodes.
+/// written to memory, except for a backward pass. Other schedules store q, k and v of all nodes.
 ///
 /// Ranks communicate where the shared level attends to its children: once for each visit of this
 /// level. Results do not depend on ranks, threads or tiles.
@@ -34,12 +66,14 @@ public:
     /// Sets the masks of dropout, which the caller owns. Null, as at first: nothing is dropped.
     void set_dropout(const Dropout* dropout) { dropout_ = dropout; }
 
-    /// Sets the nodes of `tree`, which must outlive this object. Local. Allocates only if the sizes
-    /// exceed all earlier ones.
-    void resize(const Tree& tree);
+    /// Sets the nodes of `tree`, which must outlive this object. stores: runs are given `values`.
+    /// Local. Allocates only if the sizes exceed all earlier ones.
+    void resize(const Tree& tree, bool stores = false);
 
-    /// Evaluates layer i of the network on x, in place. Collective. Does not allocate.
-    void run(int64_t i, Communicator& comm, CutGather<T>& gather, const NodeTiles<T>& x);
+    /// Evaluates layer i of the network on x, in place, and sets `values`, unless null. Collective.
+    /// Does not allocate.
+    void run(int64_t i, Communicator& comm, CutGather<T>& gather, const NodeTiles<T>& x,
+             LayerValues<T>* values = nullptr);
 
     /// Returns the number of gathers over ranks in a layer.
     static int64_t n_gather(const Config& config, const Tree& tree);
@@ -68,12 +102,13 @@ private:
         int64_t tile = 0;
     };
     bool drops() const { return dropout_ && dropout_->drops(config_.dropout); }
+    void keep_inner(const TilePlace& place, kernels::Tile<const T> x) const;
     void finish(const TilePlace& place, kernels::Tile<const T> v, Scratch& scratch,
                 kernels::Tile<T> x) const;
     void finish_with_dropout(const TilePlace& place, kernels::Tile<const T> v, Scratch& scratch,
                              kernels::Tile<T> x) const;
     void run_leaves(int64_t i, const NodeTiles<T>& x);
-    void visit(int l, Communicator& comm, CutGather<T>& gather);
+    void visit(size_t visit, Communicator& comm, CutGather<T>& gather);
 
     const Config& config_;
     const Layers<T>& layers_;
@@ -82,7 +117,8 @@ private:
     const Dropout* dropout_ = nullptr;
     Attention<T> attention_;
     std::vector<int> visits_;
-    std::vector<Scratch> scratch_;  // (n_thread)
+    LayerValues<T>* values_ = nullptr;  // of the current run
+    std::vector<Scratch> scratch_;      // (n_thread)
 };
 
 }  // namespace surrogate::impl::sequoia

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "kernels/base/buffer.hpp"
+#include "kernels/base/queue.hpp"
 #include "kernels/base/tiles.hpp"
 #include "libsurrogate/src/core/communicator.hpp"
 #include "libsurrogate/src/model/sequoia/tree.hpp"
@@ -38,10 +39,16 @@ public:
     }
 
     /// Copies the values of `other`, which has the same tree and as many channels.
-    void assign(const NodeTiles& other) {
-        std::copy(other.data_.begin(), other.data_.end(), data_.begin());
+    void assign(const kernels::Queue& queue, const NodeTiles& other) {
+        for_parts(queue, [&](int64_t begin, int64_t end) {
+            std::copy(other.data_.data() + begin, other.data_.data() + end, data_.data() + begin);
+        });
     }
-    void fill(T value) { std::fill(data_.begin(), data_.end(), value); }
+    void fill(const kernels::Queue& queue, T value) {
+        for_parts(queue, [&](int64_t begin, int64_t end) {
+            std::fill(data_.data() + begin, data_.data() + end, value);
+        });
+    }
 
     const kernels::Tiles<T>& level(int l) const { return levels_[static_cast<size_t>(l)]; }
     kernels::Tile<T> tile(int l, int64_t tile) const { return level(l).tile(tile); }
@@ -84,6 +91,14 @@ public:
     int64_t bytes() const { return data_.bytes(); }
 
 private:
+    /// Calls body(begin, end) for parts of all numbers, on all threads.
+    template <class Body>
+    void for_parts(const kernels::Queue& queue, const Body& body) {
+        constexpr int64_t part = 1 << 15;
+        queue.parallel_for((data_.size() + part - 1) / part, [&](int64_t i, int) {
+            body(i * part, std::min((i + 1) * part, data_.size()));
+        });
+    }
     /// Calls body(channel c, i, count) for `count` nodes from nodes.begin + i on in one tile.
     template <class Body>
     void for_runs(int l, Range nodes, int64_t c, const Body& body) const {

@@ -6,5 +6,6 @@ Needs numpy; torch is imported when a module or a checkpoint is exported. Needs 
 
 from .errors import ExportError
 from .export import export_model
+from .torch_package import torch_package
 
-__all__ = ["ExportError", "export_model"]
+__all__ = ["ExportError", "export_model", "torch_package"]

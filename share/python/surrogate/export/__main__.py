@@ -5,7 +5,7 @@ import argparse
 import json
 import sys
 
-from . import ExportError, export_model, families, hyperparameters, sources
+from . import ExportError, export_model, families, hyperparameters, physicsnemo_flare, sources
 
 example = """\
 example:
@@ -37,7 +37,7 @@ def parse(arguments):
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add = parser.add_argument
-    add("weights", help="checkpoint of torch.save (.pt), or .safetensors with the weights")
+    add("weights", help="checkpoint of torch.save (.pt), .safetensors with the weights, or .mdlus of a FLARE of PhysicsNeMo")
     add("-o", "--out", required=True, metavar="FILE", help="model file to be written")
     add("--card", required=True, metavar="FILE", help="card as JSON, see share/doc/reference/model-file.md; statistics may be left out")
     add("--class", dest="class_", metavar="WHERE:CLASS", help="official class, flare.py:FLAREModel or "
@@ -73,9 +73,12 @@ def build(class_, card):
 
 
 def complete_network(card, state, class_):
-    """Hyperparameters that the weights of a FLAREModel tell, so that the card need not repeat them."""
+    """Hyperparameters that the weights of a FLARE tell, so that the card need not repeat them."""
     family = card.get("family") or families.family_of_class(class_.__name__)
-    if family == "flare" and card.get("network", {}).get("model", "FLAREModel") in families.families["flare"]:
+    if physicsnemo_flare.is_state(state):
+        network = {"model": physicsnemo_flare.class_name, **card.get("network", {})}
+        card["network"] = physicsnemo_flare.complete_network(card | {"network": network}, state, {})
+    elif family == "flare" and card.get("network", {}).get("model", "FLAREModel") in families.families["flare"]:
         card["network"] = hyperparameters.join(
             card.get("network", {}), hyperparameters.flare_from_weights(state), "the weights have"
         )
@@ -95,9 +98,14 @@ def run(options):
     card = read_card(options.card)
     weights, origin = sources.read_weights(options.weights, options.key)
     tell(f"weights of {options.weights} ({origin})")
-    state = sources.clean_state(weights)
+    physicsnemo_flare.refuse_others({}, weights)
+    state = physicsnemo_flare.complete_state(sources.clean_state(weights))
     module = None
-    if options.class_ and not options.no_check and not options.check:
+    if origin == physicsnemo_flare.origin:
+        if options.class_:
+            raise ExportError(f"--class is given, but '{options.weights}' names its class; leave it out")
+        module = options.weights
+    elif options.class_ and not options.no_check and not options.check:
         class_ = sources.load_class(options.class_)
         complete_network(card, state, class_)
         module = build(class_, card)
@@ -108,7 +116,7 @@ def run(options):
     export_model(
         options.out,
         module,
-        state_dict=state,
+        state_dict=None if origin == physicsnemo_flare.origin else state,
         card=card,
         inputs=arrays if has_fields else None,
         outputs=arrays if has_fields else None,

@@ -15,10 +15,14 @@ def as_network_input(channels, is_grid):
     return np.stack(channels, axis=0 if is_grid else -1)[None].astype(np.float32)
 
 
-def as_split_input(channels, n_axis, names):
-    """The same of points for networks that take coordinates, the first n_axis channels, and fields apart: (n, channel)."""
-    parts = {names[0]: channels[:n_axis], names[1]: channels[n_axis:]}
-    return {name: np.stack(part, axis=-1).astype(np.float32) for name, part in parts.items() if part}
+def as_split_input(channels, split):
+    """The same of points for networks that take several tensors, (name, channels) each: (n, channel)."""
+    parts, first = {}, 0
+    for name, n in split:
+        if n > 0:
+            parts[name] = np.stack(channels[first : first + n], axis=-1).astype(np.float32)
+        first += n
+    return parts
 
 
 def thin(channels, most):

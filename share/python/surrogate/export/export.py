@@ -11,7 +11,7 @@ import re
 
 import numpy as np
 
-from . import check_case, families, fields, hyperparameters, model_file, pooled, sources
+from . import check_case, families, fields, hyperparameters, model_file, physicsnemo_flare, pooled, sources
 from .errors import ExportError, refuse_unknown_keys
 
 _card_keys = (
@@ -19,7 +19,7 @@ _card_keys = (
 )
 
 
-def _checked_card(card, module):
+def _checked_card(card, module, state):
     """A copy of the card with format, family and class; None stands for an empty one."""
     card = copy.deepcopy(card or {})
     if not isinstance(card, dict):
@@ -33,6 +33,8 @@ def _checked_card(card, module):
             raise ExportError(f"card: {key} must be an object")
     card["network"] = {key: list(v) if isinstance(v, tuple) else v for key, v in card["network"].items()}
     name = type(module).__name__ if module is not None else card["network"].get("model")
+    if name is None and physicsnemo_flare.is_state(state):
+        name = physicsnemo_flare.class_name
     if "family" not in card:
         card["family"] = families.family_of_class(name)
         if card["family"] is None:
@@ -49,14 +51,18 @@ def _complete_network(card, module, state):
     constructor = families.constructor_of(card["family"], card["network"])
     network = card["network"]
     families.check_values(network, constructor)
-    if card["family"] == "flare":
+    if physicsnemo_flare.is_network(network):
+        network = physicsnemo_flare.complete_network(card, state, physicsnemo_flare.from_module(module, constructor))
+        families.check_values(network, constructor)
+        physicsnemo_flare.check_inputs(card, network)
+    elif card["family"] == "flare":
         network = hyperparameters.join(network, hyperparameters.flare_from_weights(state), "the weights have")
         if module is not None:
             network = hyperparameters.join(network, hyperparameters.flare_from_module(module), "the module has")
     elif module is not None:
         network = hyperparameters.join(network, hyperparameters.attributes_of(module, constructor), "the module has")
     families.check_complete(network, constructor)
-    if card["family"] == "flare" and network.get("num_heads") is None:
+    if card["family"] == "flare" and "num_heads" in constructor and network.get("num_heads") is None:
         raise ExportError("card: network.num_heads is missing; weights cannot show it (the official default is channel_dim // 8)")
     card["network"] = network
     return constructor
@@ -137,11 +143,14 @@ def _check_input(card, data, sample, most_points):
     if not data.is_grid:
         channels, rows = check_case.thin(channels, most_points)
         targets = [target[rows] for target in targets] if targets else None
-    names = families.input_names(card["family"], card["network"])
-    if names is None:
-        return check_case.as_network_input(channels, data.is_grid), targets
     n_axis = sum(field.get("role") == "coordinate" for field in card["inputs"])
-    return check_case.as_split_input(channels, n_axis, names), targets
+    split = families.split_of(card["family"], card["network"], n_axis, len(channels))
+    if split is None:
+        return check_case.as_network_input(channels, data.is_grid), targets
+    parts = check_case.as_split_input(channels, split)
+    if physicsnemo_flare.is_network(card["network"]):
+        parts = {name: part[None] for name, part in parts.items()}
+    return parts, targets
 
 
 def _require_outputs(card, constructor, arrays):
@@ -183,7 +192,7 @@ def _array_hash(samples):
 def _add_provenance(card, data, weights_path):
     """What a reader will ask in two years; keys that the caller gave stay."""
     versions = [f"Python {platform.python_version()}"]
-    for package in ("torch", "safetensors", "numpy", "torch-harmonics"):
+    for package in ("torch", "safetensors", "numpy", "torch-harmonics", "nvidia-physicsnemo"):
         try:
             versions.append(f"{package} {importlib.metadata.version(package)}")
         except importlib.metadata.PackageNotFoundError:
@@ -215,6 +224,9 @@ def _is_finite(x):
 def _make_case(card, module, state, data, check_input, sample, points, constructor, forward, say):
     """Tensors and note of the check case."""
     targets = None
+    if forward is None and physicsnemo_flare.is_network(card["network"]):
+        forward = physicsnemo_flare.forward
+        check_input = physicsnemo_flare.times_at_points(check_input)
     if check_input is not None:
         x = _as_given(check_input)
     elif data is not None:
@@ -264,8 +276,8 @@ def export_model(
     """Writes a model file of libsurrogate; returns its card. share/doc/how-to/export-from-pytorch.md walks through it.
 
     path          of the file to be written; never replaced without overwrite=True, and never left half written
-    model         torch.nn.Module, trained: of an official class (FLAREModel, SphericalTransformer, SphericalSegformer), or of
-                  the code that has the weights of a Ball Sparse Attention, Erwin, Sequoia or HEPT under their names
+    model         torch.nn.Module, trained: of an official class (FLAREModel, FLARE of PhysicsNeMo, SphericalTransformer,
+                  SphericalSegformer), or the path of a .mdlus file of a FLARE of PhysicsNeMo, or of the code that has the weights of a Ball Sparse Attention, Erwin, Sequoia or HEPT under their names
     state_dict    other weights for it; without `model` no check case can be computed (check=False)
     card          dict as in share/doc/reference/model-file.md: family and network where the module does not tell, inputs and outputs
                   with name, unit, role and axis, provenance. mean, std, min, max are computed where they are left out
@@ -290,16 +302,21 @@ def export_model(
     model_file.require_writable(path, overwrite)
     if model is None and state_dict is None:
         raise ExportError("neither model nor state_dict is given")
+    if isinstance(model, (str, os.PathLike)):
+        weights_path = weights_path or model
+        needs_module = check and check_tensors is None
+        model, own_state, card = physicsnemo_flare.open_checkpoint(model, card, needs_module)
+        state_dict = own_state if state_dict is None else state_dict
     module = None if model is None else sources.unwrapped(model)
     if check and module is None and check_tensors is None:
         raise ExportError(
             "a check case needs the module: give model (--class FILE.py:CLASS), or check=False (--no-check); without a check "
             "case nobody can tell a wrong number of heads, activation or scale from a right one"
         )
-    state = sources.clean_state(module.state_dict() if state_dict is None else state_dict)
-    families.refuse_other_architectures(type(module).__name__, state)
-    card = _checked_card(card, module)
-    families.refuse_other_architectures(card["network"].get("model"), state)
+    state_dict = module.state_dict() if state_dict is None else state_dict
+    physicsnemo_flare.refuse_others(physicsnemo_flare.arguments_of(module), state_dict)
+    state = physicsnemo_flare.complete_state(sources.clean_state(state_dict))
+    card = _checked_card(card, module, state)
     constructor = _complete_network(card, module, state)
     _add_conventions(card, say)
     data = _Data(card, constructor, inputs, outputs, say) if "inputs" in card else None
@@ -312,6 +329,8 @@ def export_model(
         import torch
 
         if check_tensors is not None:
+            if physicsnemo_flare.is_network(card["network"]):
+                check_tensors = physicsnemo_flare.given_at_points(check_tensors)
             arrays, error = check_case.given_tensors(check_tensors)
             note = {"note": "given at export"} | ({} if error is None else {"single_from_double": error})
         else:

@@ -4,7 +4,7 @@
 Names and defaults of the other families are those of their pages (share/doc/reference/families/bsa.md, erwin.md, sequoia.md, hept.md): their
 authors' code has no one class for them.
 
-Sources: FLAREModel in pdebench/models/flare.py of vpuri3/FLARE.py, commit 4e05378; SphericalTransformer and
+Sources: FLARE in physicsnemo/models/flare of nvidia-physicsnemo 2.2.2; FLAREModel in pdebench/models/flare.py of vpuri3/FLARE.py, commit 4e05378; SphericalTransformer and
 SphericalSegformer in torch_harmonics/examples/models of torch-harmonics 0.9.3.
 """
 
@@ -12,6 +12,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+from . import physicsnemo_flare
 from .errors import ExportError, did_you_mean, refuse_unknown_keys
 
 required = object()  # a constructor argument without default
@@ -105,6 +106,24 @@ flare_model = {
     "num_layers_ffn": Parameter("integer", 3, low=-1),
     "ffn_mlp_ratio": Parameter("positive", 1.0),
     "qk_norm": Parameter("boolean", False),
+}
+
+physicsnemo_flare_model = {
+    "functional_dim": Parameter("integer", low=0),
+    "out_dim": Parameter("integer"),
+    "embedding_dim": Parameter("integer"),
+    "n_layers": Parameter("integer", 4),
+    "n_hidden": Parameter("integer", 256),
+    "dropout": Parameter("number", 0.0),
+    "n_head": Parameter("integer", 8),
+    "act": Parameter(("gelu", "silu", "relu", "tanh", "identity"), "gelu"),
+    "mlp_ratio": Parameter("integer", 4),
+    "slice_num": Parameter("integer", 32),
+    "unified_pos": Parameter("boolean", False),
+    "ref": Parameter("integer", 8),
+    "structured_shape": Parameter("integers", None),
+    "time_input": Parameter("boolean", False),
+    "use_te": Parameter("boolean", False),
 }
 
 spherical_transformer = {
@@ -265,7 +284,7 @@ hept_network = {
 
 # family -> class -> constructor. What the library runs.
 families = {
-    "flare": {"FLAREModel": flare_model, "FLAREExperimentalModel": flare_model},
+    "flare": {"FLAREModel": flare_model, "FLAREExperimentalModel": flare_model, "FLARE": physicsnemo_flare_model},
     "sphere": {"SphericalTransformer": spherical_transformer, "SphericalSegformer": spherical_segformer},
     "bsa": {"bsa": bsa_network, "erwin_ball_attention": erwin_ball_attention},
     "erwin": {None: erwin_network},
@@ -285,6 +304,14 @@ split_inputs = {
 }
 
 
+def split_of(family, network, n_coordinate, n_input):
+    """(name, channels) of the tensors that the network takes; None for networks that take one."""
+    if family == "flare":
+        return physicsnemo_flare.split(network) if physicsnemo_flare.is_network(network) else None
+    names = input_names(family, network)
+    return names and [(names[0], n_coordinate), (names[1], n_input - n_coordinate)]
+
+
 def input_names(family, network):
     """Names of the tensors for coordinates and for fields; None for networks that take one tensor."""
     if family == "bsa" and network.get("model") == "erwin_ball_attention":
@@ -300,16 +327,6 @@ def is_built_by_card(family):
 def family_of_class(name):
     """The family that has a class of this name; None if none has."""
     return next((family for family, classes in families.items() if name is not None and name in classes), None)
-
-
-def refuse_other_architectures(name, state):
-    """Refuses the class FLARE of PhysicsNeMo, which has the name of the paper and other weights."""
-    signs = ("preprocess.layers.0.weight", "blocks.0.Attn.q_global")
-    if name == "FLARE" or any(sign in state for sign in signs):
-        raise ExportError(
-            "these are weights of FLARE of PhysicsNeMo: a Transolver whose attention is FLARE's, another architecture than "
-            "FLAREModel of the paper's authors (vpuri3/FLARE.py), and not supported today; train a FLAREModel on the same data"
-        )
 
 
 def constructor_of(family, network):
@@ -366,6 +383,8 @@ def widths_of(family, network, constructor):
     def value(key):
         return value_of(network, constructor, key)
 
+    if physicsnemo_flare.is_network(network):
+        return sum(n for _, n in physicsnemo_flare.split(network)), value("out_dim")
     if family == "flare":
         return value("in_dim"), value("out_dim")
     if family == "sphere":

@@ -9,6 +9,7 @@ import sys
 
 import numpy as np
 
+from . import physicsnemo_flare
 from .errors import ExportError
 
 # Keys of a state_dict inside a checkpoint of training programs, the usual ones first.
@@ -49,7 +50,7 @@ def choose_state(content, key, path):
 
 
 def read_weights(path, key=None):
-    """(state_dict, origin) of a .pt or .safetensors file."""
+    """(state_dict, origin) of a .pt, .safetensors or .mdlus file."""
     import safetensors.torch
     import torch
 
@@ -57,6 +58,9 @@ def read_weights(path, key=None):
         raise ExportError(f"there is no file '{path}'")
     if str(path).endswith(".safetensors"):
         return safetensors.torch.load_file(path), "safetensors"
+    checkpoint = physicsnemo_flare.read_checkpoint(path)
+    if checkpoint is not None:
+        return checkpoint[1], physicsnemo_flare.origin
     try:
         content = torch.load(path, map_location="cpu", weights_only=True)
     except Exception as error:  # torch raises several kinds, and pickle more
