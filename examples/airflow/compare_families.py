@@ -2,13 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Trains one model of each family on the same bodies for the same time, and prints a table.
 
-    python3 examples/airflow/compare_families.py [--minutes 6] [--families flare,bsa,...]
+    python3 examples/airflow/compare_families.py [--minutes 2] [--families flare,bsa,...]
 
 Writes the data sets that the current folder does not have yet, with the program airflow, and trains
 each family with one thread. The number of epochs follows from a measured step. Minutes are
-processor minutes. Errors are means over bodies that training did not have. Seconds and memory are
-by `surrogate bench` with one thread: planning for a new body and one prediction, the best of five
-(at 20,000 points one).
+processor minutes. Errors are means over bodies that training did not have. Seconds are processor
+seconds of planning and predicting a body with one thread, by `airflow -sweep`. Memory is the
+workspace of the plan, by `surrogate bench`.
 Families with a result in the folder are not trained again. Needs no Python package.
 """
 import argparse
@@ -101,6 +101,13 @@ class Tools:
         with open(path, encoding="utf-8") as file:
             return json.load(file)
 
+    def prediction_seconds(self, model, sizes):
+        """Returns the processor seconds of a plan and a run of one body, medians of three, by number of points."""
+        text = self.run("airflow", "-sweep", "-model", model, "-seed", "3001", "-panels", "500", "-sweep_panels", "200",
+                        "-sweep_points", ",".join(map(str, sizes)), "-surrogate_threads", "1")
+        rows = [line.split() for line in text.splitlines() if line.split()[:1] == ["3001"]]
+        return {n: float(row[4]) for n, row in zip(sizes, rows, strict=True)}
+
     def write_config(self, name, *arguments):
         path = os.path.join(self.folder, name)
         with open(path, "w", encoding="utf-8") as file:
@@ -138,11 +145,11 @@ def measure(tools, name, options):
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     model = os.path.join(folder, "last.safetensors")
     row = {"name": name, "epochs": epochs, "minutes": (after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime) / 60, "sizes": {}}
+    seconds = tools.prediction_seconds(model, TEST)
     for n, data in TEST.items():
-        bench = tools.report("bench", model, "--points", str(n), "--runs", "5" if n < 10000 else "1")
+        memory = tools.report("bench", model, "--points", str(n), "--runs", "1")["workspace_bytes"]
         errors = tools.report("evaluate", model, "--data", data)["outputs"][0]
-        row["sizes"][n] = {"error": errors["relative_l2"], "seconds": bench["seconds_plan"] + bench["seconds_best"],
-                           "bytes": bench["workspace_bytes"]}
+        row["sizes"][n] = {"error": errors["relative_l2"], "seconds": seconds[n], "bytes": memory}
     return row
 
 
@@ -158,7 +165,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     here = os.path.dirname(os.path.abspath(__file__))
     parser.add_argument("--programs", default=os.path.join(here, "../../build/bin"), help="folder of surrogate and airflow")
-    parser.add_argument("--minutes", type=float, default=6, help="processor minutes of training per family, as epochs allow")
+    parser.add_argument("--minutes", type=float, default=2, help="processor minutes of training per family, as epochs allow")
     parser.add_argument("--epochs", type=int, help="instead of --minutes, for example on a busy machine")
     parser.add_argument("--rate", type=float, default=2e-3, help="highest learning rate")
     parser.add_argument("--families", default=",".join(SHORT), help="those to train, in this order (default: all)")
