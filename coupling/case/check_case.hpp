@@ -17,8 +17,8 @@ namespace surrogate::tool {
 struct CheckSettings {
     std::string partition = "contiguous";  ///< of surrogate_partition(_sphere)
     bool is_reproducible = false;
-    bool allows_code = false;
     std::string backend, precision, threads, vector;
+    bool allows_code = false;
 };
 
 /// Strides of a tensor, in elements: sample, point, channel. Points of a grid on the sphere are
