@@ -38,6 +38,7 @@ macro(surrogate_configure_guide folder)
     set(guide_stage ${SURROGATE_PYTHON3} ${guide_scripts}/stage.py ${PROJECT_SOURCE_DIR} ${guide_folder}/pages)
     set(guide_headers ${SURROGATE_PYTHON3} ${guide_scripts}/headers.py ${PROJECT_SOURCE_DIR} ${guide_folder}/headers)
     set(guide_examples ${CMAKE_COMMAND} -E copy_directory ${PROJECT_SOURCE_DIR}/examples ${guide_folder}/extra/examples)
+    set(guide_recipes ${CMAKE_COMMAND} -E copy_directory ${PROJECT_SOURCE_DIR}/share/recipes ${guide_folder}/extra/recipes)
     set(guide_sphinx ${SURROGATE_SPHINX_BUILD} -q -W --keep-going -c ${guide_folder}/conf -d ${guide_folder}/doctrees
         ${guide_folder}/pages ${guide_folder}/html)
 endmacro()
@@ -50,7 +51,7 @@ apt-get install doxygen python3-sphinx python3-myst-parser python3-breathe pytho
     return()
 endif()
 surrogate_configure_guide(${PROJECT_BINARY_DIR}/guide)
-add_custom_target(guide COMMAND ${guide_stage} COMMAND ${guide_headers} COMMAND ${guide_examples}
+add_custom_target(guide COMMAND ${guide_stage} COMMAND ${guide_headers} COMMAND ${guide_examples} COMMAND ${guide_recipes}
     COMMAND ${DOXYGEN_EXECUTABLE} ${guide_folder}/Doxyfile COMMAND ${guide_sphinx}
     COMMAND ${CMAKE_COMMAND} -E echo "the guide: ${guide_folder}/html/index.html"
     VERBATIM COMMENT "Building the guide")

@@ -4,7 +4,7 @@
 Checked: each link leads to a file and to a heading, each page is listed in the index of its folder and begins with its
 scope and prerequisites, each how-to guide has numbered steps and ends with "See also". All problems are printed.
 Copied: the pages, the pictures and CHANGELOG.md. The index of a folder gets a table of contents in the order of its
-links, the page of the interface a directive for each header, and links to examples lead to copies in the HTML."""
+links, the page of the interface a directive for each header, and links to examples and recipes lead to copies in the HTML."""
 import pathlib
 import re
 import shutil
@@ -110,9 +110,9 @@ def staged(page, text):
 
     def example(match):
         words = re.sub(r"`([^`]*)`", r"<code>\1</code>", match.group(1))
-        return f'<a class="reference external" href="{up}examples/{match.group(2)}">{words}</a>'
+        return f'<a class="reference external" href="{up}{match.group(2)}/{match.group(3)}">{words}</a>'
 
-    text = re.sub(r"\[([^\]]*)\]\((?:\.\./)+examples/([^)]*)\)", example, text)
+    text = re.sub(r"\[([^\]]*)\]\((?:\.\./)+(examples|recipes)/([^)]*)\)", example, text)
     text = re.sub(r"\]\((\.\./)*CHANGELOG\.md", f"]({up}CHANGELOG.md", text)
     if page.name == "index.md":
         names = listed(page) if up else [one for one in listed(page) if one.endswith("/index")] + ["CHANGELOG"]

@@ -41,7 +41,7 @@ def check_model(context, path, file):
     else:
         rows = surrogate.partition("uneven", data.shape[1], rank, size)
         axes = [field for field in model.inputs if field.role == surrogate.Role.COORDINATE]
-        x = numpy.stack([named[field.name] for field in axes], axis=1)
+        x = numpy.array([named[field.name] for field in axes]).reshape(len(axes), data.shape[1]).T
         domain = surrogate.Domain(context, x[rows], global_id=rows)
     inputs = {
         field.name: named[field.name][rows]

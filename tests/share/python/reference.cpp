@@ -12,16 +12,20 @@
 
 namespace {
 
-/// Returns n numbers within the range of a field, or around its mean, from a linear generator.
+/// Returns n numbers within the range of a field, or around its mean, from a linear generator. They
+/// are whole numbers if the bounds are, because the field may be the kind of a particle.
 std::vector<double> numbers(const surrogate_field_info& field, std::size_t n) {
     static std::uint64_t state = 1;
     const bool is_bounded = std::isfinite(field.min) && std::isfinite(field.max);
     const double first = is_bounded ? field.min : field.mean - field.std;
     const double last = is_bounded ? field.max : field.mean + field.std;
+    const bool is_whole = field.role == SURROGATE_FIELD && is_bounded &&
+                          first == std::floor(first) && last == std::floor(last);
     std::vector<double> list(n);
     for (double& value : list) {
         state = 6364136223846793005ULL * state + 1442695040888963407ULL;
         value = first + (last - first) * std::ldexp(static_cast<double>(state >> 11), -53);
+        if (is_whole) value = std::round(value);
     }
     return list;
 }
