@@ -133,7 +133,7 @@ TEST_F(TrainProgram, RejectsAnUnknownFamilyBeforeNumbersAreRead) {
         "network = {}\n";
     for (const std::string option : {"", "--dry-run"}) {
         const Outcome outcome = train(2, recipe, option);
-        expect_told(outcome, "unknown model family 'mlp', expected one of: bsa, ");
+        expect_told(outcome, "unknown model family 'mlp', expected one of: affine, bsa, ");
         EXPECT_EQ(outcome.text.find("reading the training set"), std::string::npos);
     }
     EXPECT_FALSE(std::filesystem::exists(file("out")));
