@@ -18,6 +18,7 @@ class Libsurrogate(CMakePackage, CudaPackage):
     variant("petsc", default=False, description="PETSc vectors, DMs and solver types")
     variant("vtk", default=False, description="Series for ParaView, and `surrogate predict` on meshes")
     variant("hdf5", default=False, description="Checkpoints, data sets and `surrogate train`")
+    variant("torch", default=False, description="Networks exported by PyTorch")
 
     depends_on("c", type="build")
     depends_on("cxx", type="build")
@@ -36,6 +37,7 @@ class Libsurrogate(CMakePackage, CudaPackage):
     depends_on("hdf5@1.10:+mpi", when="+hdf5+mpi")
     depends_on("hdf5@1.10:~mpi", when="+hdf5~mpi")
     depends_on("tomlplusplus@3:", when="+hdf5")
+    depends_on("py-torch@2.7:", when="+torch")
     depends_on("cuda@12.4:", when="+cuda")
 
     conflicts("~mpi", when="+petsc", msg="PETSc needs MPI")
@@ -47,7 +49,7 @@ class Libsurrogate(CMakePackage, CudaPackage):
 
     def cmake_args(self):
         args = [self.define_from_variant(f"SURROGATE_{name.upper()}", name)
-                for name in ("mpi", "fortran", "petsc", "vtk", "hdf5", "cuda")]
+                for name in ("mpi", "fortran", "petsc", "vtk", "hdf5", "torch", "cuda")]
         args += [self.define("SURROGATE_TESTS", self.run_tests), self.define("SURROGATE_EXAMPLES", self.run_tests),
                  self.define("SURROGATE_CCACHE", False)]
         arch = [one for one in self.spec.variants["cuda_arch"].value if one != "none"] if self.spec.satisfies("+cuda") else []
