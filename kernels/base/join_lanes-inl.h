@@ -36,7 +36,7 @@ HWY_INLINE float join_lanes(const Lanes& x) {
     return join_lanes(lane);
 }
 
-#if HWY_TARGET == HWY_SCALAR
+#if HWY_TARGET == HWY_SCALAR || HWY_TARGET == HWY_NEON
 
 /// Writes the sum of the lanes of channel c to sums[c], for lane_count channels; lanes(c) returns
 /// the lanes.

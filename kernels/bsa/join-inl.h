@@ -52,10 +52,10 @@ HWY_INLINE int joined_place(int64_t r) {
 /// Writes factor times the sum of the lanes of row r to sums[joined_place(r)] of lane_count
 /// elements. Lane l adds l + 8, then l + 4, l + 2 and l + 1, as PointSum::join().
 HWY_INLINE void join_rows(const Vector (&row)[n_joined][n_part], float factor, float* sums) {
-#if HWY_TARGET == HWY_SCALAR
+#if HWY_TARGET == HWY_SCALAR || HWY_TARGET == HWY_NEON
     for (int r = 0; r < n_joined; ++r) {
         float lane[lane_count];
-        for (int j = 0; j < n_part; ++j) lane[j] = row[r][j].raw;
+        for (int j = 0; j < n_part; ++j) store(row[r][j], lane + j * width);
         for (int64_t n = lane_count / 2; n > 0; n /= 2) {
             for (int64_t l = 0; l < n; ++l) lane[l] += lane[l + n];
         }
