@@ -64,7 +64,9 @@ private:
     void reorder(RowRoute route) override {
         back_.follow(this->comm(), route);
         if (has_dropout()) {
-            RowExchange<int64_t> rows(this->comm(), route, 1);
+            std::optional<RowRoute> copy;
+            this->comm().agree([&] { copy = route; });
+            RowExchange<int64_t> rows(this->comm(), std::move(*copy), 1);
             std::ranges::copy(positions_, rows.solver());
             rows.to_canonical(1);
             this->comm().agree([&] {
