@@ -9,6 +9,20 @@ import time
 import numpy
 import surrogate
 
+# The networks of the papers' tables, as cards have them.
+BSA = {
+    "dimensionality": 3, "pos_enc": "fourier", "c_in": 32, "c_out": 1, "c_hidden": 64, "depth": 18, "num_heads": 8,
+    "mlp_ratio": 4, "ball_size": 256, "block_size": 6, "should_rotate": True, "rotation_angle": 45.0,
+}
+BSA_VARIANTS = {
+    "full attention": {**BSA, "attention_type": "global"},
+    "Erwin (balls alone)": {**BSA, "attention_type": "ball"},
+    "BSA": BSA,
+    "BSA without group selection": {**BSA, "attention_kwargs": {"use_group_selection": False}},
+    "BSA with group compression": {**BSA, "attention_kwargs": {"use_coarse_q_attn": True, "use_coarse_q_importance": True}},
+}
+HEPT = {"in_dim": 15, "coords_dim": 6, "h_dim": 24, "num_heads": 8, "n_layers": 4, "num_w_per_dist": 10, "num_regions": 150}
+
 
 def _field(name, **more):
     return {"name": name, "unit": "1", "mean": 0.0, "std": 1.0, **more}

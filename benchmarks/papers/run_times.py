@@ -15,30 +15,19 @@ import sys
 
 import matplotlib
 import numpy
-from network import plan_of, seconds_of
+from network import BSA_VARIANTS, HEPT, plan_of, seconds_of
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt  # noqa: E402
 
 FULL = {"dimensionality": 3, "pos_enc": "none", "c_out": 1, "mlp_ratio": 4, "block_size": 2, "attention_type": "global", "should_rotate": False}
-BSA = {"dimensionality": 3, "pos_enc": "fourier", "c_in": 32, "c_out": 1, "c_hidden": 64, "depth": 18, "num_heads": 8, "mlp_ratio": 4,
-       "ball_size": 256, "block_size": 6, "should_rotate": True, "rotation_angle": 45.0}
-HEPT = {"in_dim": 15, "coords_dim": 6, "h_dim": 24, "num_heads": 8, "n_layers": 4, "num_w_per_dist": 10, "num_regions": 150, "n_hashes": 3,
-        "block_size": 100}
 SEQUOIA = {"dimensionality": 3, "pos_enc": "none", "tree": "points", "c_in": 16, "num_classes": 1}
 FLARE = {"in_dim": 19, "out_dim": 1, "channel_dim": 64, "num_blocks": 8, "num_heads": 8, "num_latents": 128}
 
 # of each paper: (name, family, network, axes, fields, outputs, largest number of points)
 CASES = {
-    "bsa": [
-        ("full attention", "bsa", {**BSA, "attention_type": "global"}, 3, 0, 1, 32768),
-        ("Erwin (balls alone)", "bsa", {**BSA, "attention_type": "ball"}, 3, 0, 1, 65536),
-        ("BSA", "bsa", {**BSA, "attention_type": "sparse"}, 3, 0, 1, 65536),
-        ("BSA without group selection", "bsa", {**BSA, "attention_kwargs": {"use_group_selection": False}}, 3, 0, 1, 65536),
-        ("BSA with group compression", "bsa", {**BSA, "attention_kwargs": {"use_coarse_q_attn": True, "use_coarse_q_importance": True}},
-         3, 0, 1, 65536),
-    ],
-    "hept": [("HEPT", "hept", HEPT, 6, 15, 12, 262144)],
+    "bsa": [(name, "bsa", network, 3, 0, 1, 32768 if name == "full attention" else 65536) for name, network in BSA_VARIANTS.items()],
+    "hept": [("HEPT", "hept", {**HEPT, "n_hashes": 3, "block_size": 100}, 6, 15, 12, 262144)],
     "sequoia": [
         ("full attention", "bsa", {**FULL, "c_in": 16, "c_hidden": 128, "depth": 4, "num_heads": 4}, 3, 16, 1, 32768),
         ("Sequoia", "sequoia", SEQUOIA, 3, 16, 1, 65536),

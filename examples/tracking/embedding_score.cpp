@@ -75,14 +75,12 @@ Sums sums_of(const std::vector<Scored>& hits, int width, double least_momentum) 
 std::vector<Scored> events_of(MPI_Comm comm, const std::vector<Hit>& hits,
                               const Embedding& embedding) {
     const std::vector<Node> nodes = nodes_of(hits, embedding);
-    std::vector<std::vector<Scored>> to(std::size_t(size_of(comm)));
+    std::vector<Scored> rows;
     for (std::size_t i = 0; i < hits.size(); ++i)
-        to[std::size_t(hits[i].event) % to.size()].push_back(
-            {nodes[i], hits[i].particle, hits[i].n_of_particle, hits[i].momentum});
-    std::vector<Scored> mine = exchange_rows(comm, to);
-    std::sort(mine.begin(), mine.end(),
-              [](const Scored& a, const Scored& b) { return a.node.id < b.node.id; });
-    return mine;
+        rows.push_back({nodes[i], hits[i].particle, hits[i].n_of_particle, hits[i].momentum});
+    return rows_by_event(
+        comm, rows, [](const Scored& row) { return row.node.event; },
+        [](const Scored& row) { return row.node.id; });
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include <mpi.h>
 
+#include <algorithm>
 #include <limits>
 #include <numeric>
 #include <stdexcept>
@@ -65,6 +66,19 @@ std::vector<Row> exchange_rows(MPI_Comm comm, const std::vector<std::vector<Row>
                   type, comm);
     if (n_from) *n_from = n_in;
     return in;
+}
+
+/// Sends rows to the ranks of their events; returns the rows of this rank's events, by event and
+/// id: id_of(row) rises with the event. Collective.
+template <class Row, class EventOf, class IdOf>
+std::vector<Row> rows_by_event(MPI_Comm comm, const std::vector<Row>& rows, const EventOf& event_of,
+                               const IdOf& id_of) {
+    std::vector<std::vector<Row>> to(std::size_t(size_of(comm)));
+    for (const Row& row : rows) to[std::size_t(event_of(row)) % to.size()].push_back(row);
+    std::vector<Row> mine = exchange_rows(comm, to);
+    std::sort(mine.begin(), mine.end(),
+              [&](const Row& a, const Row& b) { return id_of(a) < id_of(b); });
+    return mine;
 }
 
 /// The range of n items that a rank processes: first and last + 1.

@@ -89,17 +89,6 @@ void run(MPI_Comm comm, const Settings& settings) {
     print_result(comm, settings, result);
 }
 
-void program(MPI_Comm comm, const std::vector<std::string>& arguments) {
-    const Settings settings = Settings::read(arguments);
-    if (settings.asks_for_help) {
-        if (rank_of(comm) == 0) std::fputs(Settings::help().c_str(), stdout);
-    } else if (!settings.samples.empty()) {
-        write_samples(comm, settings);
-    } else {
-        run(comm, settings);
-    }
-}
-
 }  // namespace
 
 }  // namespace tracking
@@ -108,7 +97,8 @@ int main(int argc, char** argv) {
     MPI_Init(&argc, &argv);
     const MPI_Comm comm = MPI_COMM_WORLD;
     const int status = tracking::guarded(comm, "tracking", argc, argv, [&](const auto& arguments) {
-        tracking::program(comm, arguments);
+        tracking::dispatch(comm, tracking::Settings::read(arguments), tracking::run,
+                           tracking::write_samples);
     });
     MPI_Finalize();
     return status;

@@ -2,12 +2,24 @@
 #pragma once
 
 #include <charconv>
+#include <cstdint>
 #include <functional>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
 namespace tracking {
+
+/// Settings that both programs have.
+struct CommonSettings {
+    bool asks_for_help = false;
+    int64_t n_event = 1;
+    uint64_t seed = 1;  ///< of the first event; the next ones follow
+    std::string model;  ///< file of the surrogate; "": without one
+    bool is_reproducible = false;
+    std::string output;   ///< directory of the files; "": none
+    std::string samples;  ///< data set of events to train on; then the program only writes it
+};
 
 /// An option of a command line.
 struct Option {

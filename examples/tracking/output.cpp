@@ -48,6 +48,19 @@ void make_directory(MPI_Comm comm, const std::string& directory) {
     if (failed) throw Stop("-output " + directory + ": cannot create the directory");
 }
 
+void write_on_root(MPI_Comm comm, const std::string& path, const std::function<void()>& write) {
+    int is_written = 1;
+    std::string text;
+    try {
+        if (rank_of(comm) == 0) write();
+    } catch (const surrogate::Error& error) {
+        is_written = 0;
+        text = error.what();
+    }
+    MPI_Bcast(&is_written, 1, MPI_INT, 0, comm);
+    if (!is_written) throw Stop(path + " cannot be written" + (text.empty() ? "" : ": " + text));
+}
+
 void write_hits(MPI_Comm comm, const std::string& directory, const std::vector<Hit>& hits,
                 const std::vector<int64_t>& labels) {
     const auto n = static_cast<int64_t>(hits.size());

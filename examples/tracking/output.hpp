@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -10,6 +11,10 @@ namespace tracking {
 
 /// Creates the directory of -output. Collective. Throws Stop on all ranks if this fails.
 void make_directory(MPI_Comm comm, const std::string& directory);
+
+/// Lets rank 0 write a file. Collective. Throws Stop on all ranks if `write` throws an error of the
+/// library.
+void write_on_root(MPI_Comm comm, const std::string& path, const std::function<void()>& write);
 
 /// Writes DIR/hits.pvd: points, one piece per rank, with event, particle, track (labels of join()),
 /// layer and momentum. Collective.

@@ -6,8 +6,7 @@
 #include <limits>
 #include <surrogate/surrogate_vtk.hpp>
 
-#include "exchange.hpp"
-#include "stop.hpp"
+#include "output.hpp"
 
 namespace tracking {
 
@@ -89,16 +88,7 @@ void write_picture(MPI_Comm comm, const std::string& path, const std::vector<Tra
             if (track.hits[0].event == 0) canvas->draw(track);
         canvas->reduce(comm);
     }
-    int is_written = 1;
-    std::string text;
-    try {
-        if (rank_of(comm) == 0) write_panels(path, left, right);
-    } catch (const surrogate::Error& error) {
-        is_written = 0;
-        text = error.what();
-    }
-    MPI_Bcast(&is_written, 1, MPI_INT, 0, comm);
-    if (!is_written) throw Stop(path + " cannot be written" + (text.empty() ? "" : ": " + text));
+    write_on_root(comm, path, [&] { write_panels(path, left, right); });
 }
 
 }  // namespace tracking

@@ -38,6 +38,18 @@ int guarded(MPI_Comm comm, const char* name, int argc, char** argv, const Run& r
     return 1;
 }
 
+/// Does what the options ask for: prints the help, writes samples, or runs. Collective.
+template <class Settings, class Run, class Write>
+void dispatch(MPI_Comm comm, const Settings& settings, const Run& run, const Write& write_samples) {
+    if (settings.asks_for_help) {
+        if (rank_of(comm) == 0) std::fputs(Settings::help().c_str(), stdout);
+    } else if (!settings.samples.empty()) {
+        write_samples(comm, settings);
+    } else {
+        run(comm, settings);
+    }
+}
+
 /// Returns the seconds since `begin` on the slowest rank. Collective.
 inline double seconds_since(MPI_Comm comm, double begin) {
     double seconds = MPI_Wtime() - begin;

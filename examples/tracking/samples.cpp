@@ -94,12 +94,7 @@ void write_file(MPI_Comm comm, const Settings& settings) {
 }  // namespace
 
 void write_samples(MPI_Comm comm, const Settings& settings) {
-    try {
-        write_file(comm, settings);
-    } catch (const surrogate::Error& error) {  // the same on all ranks
-        if (is_lost(error)) throw;
-        throw Stop(error.what());
-    }
+    stop_on_error([&] { write_file(comm, settings); });
 }
 
 }  // namespace tracking

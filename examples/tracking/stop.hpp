@@ -17,4 +17,15 @@ inline bool is_lost(const surrogate::Error& error) {
     return error.status() == SURROGATE_MPI || error.status() == SURROGATE_BROKEN;
 }
 
+/// Runs collective work. An error of the library, the same on all ranks, becomes Stop.
+template <class Work>
+void stop_on_error(const Work& work) {
+    try {
+        work();
+    } catch (const surrogate::Error& error) {
+        if (is_lost(error)) throw;
+        throw Stop(error.what());
+    }
+}
+
 }  // namespace tracking

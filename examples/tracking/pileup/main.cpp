@@ -76,17 +76,6 @@ void run(MPI_Comm comm, const Settings& settings) {
     print(settings, tracking::size_of(comm), prediction, score);
 }
 
-void program(MPI_Comm comm, const std::vector<std::string>& arguments) {
-    const Settings settings = Settings::read(arguments);
-    if (settings.asks_for_help) {
-        if (tracking::rank_of(comm) == 0) std::fputs(Settings::help().c_str(), stdout);
-    } else if (!settings.samples.empty()) {
-        write_samples(comm, settings);
-    } else {
-        run(comm, settings);
-    }
-}
-
 }  // namespace
 
 }  // namespace pileup
@@ -95,7 +84,8 @@ int main(int argc, char** argv) {
     MPI_Init(&argc, &argv);
     const MPI_Comm comm = MPI_COMM_WORLD;
     const int status = tracking::guarded(comm, "pileup", argc, argv, [&](const auto& arguments) {
-        pileup::program(comm, arguments);
+        tracking::dispatch(comm, pileup::Settings::read(arguments), pileup::run,
+                           pileup::write_samples);
     });
     MPI_Finalize();
     return status;

@@ -8,7 +8,7 @@
 #include <surrogate/surrogate_vtk.hpp>
 
 #include "exchange.hpp"
-#include "stop.hpp"
+#include "output.hpp"
 
 namespace pileup {
 
@@ -77,17 +77,7 @@ void write_panels(const std::string& path, const std::vector<Disc>& discs) {
 void write_picture(MPI_Comm comm, const std::string& path, const std::vector<Particle>& particles,
                    const std::vector<float>& probability) {
     const std::vector<Disc> discs = discs_of(comm, particles, probability);
-    int is_written = 1;
-    std::string text;
-    try {
-        if (tracking::rank_of(comm) == 0) write_panels(path, discs);
-    } catch (const surrogate::Error& error) {
-        is_written = 0;
-        text = error.what();
-    }
-    MPI_Bcast(&is_written, 1, MPI_INT, 0, comm);
-    if (!is_written)
-        throw tracking::Stop(path + " cannot be written" + (text.empty() ? "" : ": " + text));
+    tracking::write_on_root(comm, path, [&] { write_panels(path, discs); });
 }
 
 }  // namespace pileup

@@ -20,13 +20,12 @@ struct Scored {
 /// Returns the particles of the events that this rank scores, by event and id. Collective.
 std::vector<Scored> events_of(MPI_Comm comm, const std::vector<Particle>& particles,
                               const std::vector<float>& probability) {
-    std::vector<std::vector<Scored>> to(std::size_t(tracking::size_of(comm)));
+    std::vector<Scored> rows;
     for (std::size_t i = 0; i < particles.size(); ++i)
-        to[std::size_t(particles[i].event) % to.size()].push_back({particles[i], probability[i]});
-    std::vector<Scored> mine = tracking::exchange_rows(comm, to);
-    std::sort(mine.begin(), mine.end(),
-              [](const Scored& a, const Scored& b) { return a.particle.id < b.particle.id; });
-    return mine;
+        rows.push_back({particles[i], probability[i]});
+    return tracking::rows_by_event(
+        comm, rows, [](const Scored& row) { return row.particle.event; },
+        [](const Scored& row) { return row.particle.id; });
 }
 
 }  // namespace

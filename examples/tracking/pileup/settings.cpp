@@ -3,8 +3,6 @@
 
 #include <stdexcept>
 
-#include "options.hpp"
-
 namespace pileup {
 
 namespace {

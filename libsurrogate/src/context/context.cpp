@@ -99,11 +99,10 @@ Queue Context::make_queue(const Options& options) const {
     // The host's part of work on a device needs vectors and threads too.
     const bool is_ref = backend == "ref" || options.get("precision") == "fp64";
     const Backend chosen = is_ref ? Backend::ref : Backend::simd;
-    const VectorLevel vector = level == "neon"     ? VectorLevel::neon
-                               : level == "avx512" ? VectorLevel::avx512
-                               : level == "avx2"   ? VectorLevel::avx2
-                               : level == "scalar" ? VectorLevel::scalar
-                                                   : kernels::best_vector_level();
+    VectorLevel vector = kernels::best_vector_level();
+    for (const VectorLevel named :
+         {VectorLevel::avx512, VectorLevel::avx2, VectorLevel::neon, VectorLevel::scalar})
+        if (level == kernels::name(named)) vector = named;
     return Queue(chosen, vector, threads == "auto" ? automatic_threads() : std::stoi(threads));
 }
 
