@@ -11,6 +11,7 @@
 #include "libsurrogate/src/model/bsa/position_gradient.hpp"
 #include "libsurrogate/src/model/family/backward_ports.hpp"
 #include "libsurrogate/src/model/family/loaded_points.hpp"
+#include "libsurrogate/src/ranks/thread_shares.hpp"
 
 namespace surrogate::impl::bsa::erwin {
 
@@ -189,16 +190,9 @@ private:
     }
     /// Copies n elements on all threads.
     void copy(const T* from, T* to, int64_t n) {
-        for_elements(n, [&](int64_t begin, int64_t end) {
-            std::copy(from + begin, from + end, to + begin);
+        for_thread_shares(queue_, n, [&](Range of, size_t) {
+            std::copy(from + of.begin, from + of.end, to + of.begin);
         });
-    }
-    /// Calls body(begin, end) for parts of n elements, on all threads.
-    template <class Body>
-    void for_elements(int64_t n, const Body& body) {
-        constexpr int64_t part = 1 << 14;
-        queue_.parallel_for((n + part - 1) / part,
-                            [&](int64_t i, int) { body(i * part, std::min((i + 1) * part, n)); });
     }
 
     /// Adds the gradients of weights to `sums`, and computes the gradients of inputs. Returns
@@ -209,8 +203,8 @@ private:
         if (is_relative)
             for (PositionGradient<T>& level : dpositions_) level.clear();
         for (Buffer<T>& buffer : dx_)
-            for_elements(buffer.size(), [&](int64_t begin, int64_t end) {
-                std::fill(buffer.data() + begin, buffer.data() + end, T(0));
+            for_thread_shares(queue_, buffer.size(), [&](Range of, size_t) {
+                std::fill(buffer.data() + of.begin, buffer.data() + of.end, T(0));
             });
         chunks_.run(queue_, this->layers_.weights->master(), sums, head_names_,
                     [&](Range points, int thread, const Gradients& gradients) {

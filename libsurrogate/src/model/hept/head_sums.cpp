@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "libsurrogate/src/ranks/thread_shares.hpp"
+
 namespace surrogate::impl::hept {
 
 /// Allocates rows (token), followed by separate rows (shared token, table).
@@ -46,10 +48,8 @@ void HeadSums<T>::begin(int64_t head) {
 
 template <class T>
 void HeadSums<T>::fill(T value, const kernels::Queue& queue) {
-    constexpr int64_t part = 1 << 15;
-    queue.parallel_for((data_.size() + part - 1) / part, [&](int64_t i, int) {
-        std::fill(data_.data() + i * part, data_.data() + std::min((i + 1) * part, data_.size()),
-                  value);
+    for_thread_shares(queue, data_.size(), [&](Range of, size_t) {
+        std::fill(data_.data() + of.begin, data_.data() + of.end, value);
     });
 }
 

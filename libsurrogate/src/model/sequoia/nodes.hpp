@@ -11,6 +11,7 @@
 #include "kernels/base/tiles.hpp"
 #include "libsurrogate/src/core/communicator.hpp"
 #include "libsurrogate/src/model/sequoia/tree.hpp"
+#include "libsurrogate/src/ranks/thread_shares.hpp"
 
 namespace surrogate::impl::sequoia {
 
@@ -40,13 +41,14 @@ public:
 
     /// Copies the values of `other`, which has the same tree and as many channels.
     void assign(const kernels::Queue& queue, const NodeTiles& other) {
-        for_parts(queue, [&](int64_t begin, int64_t end) {
-            std::copy(other.data_.data() + begin, other.data_.data() + end, data_.data() + begin);
+        for_thread_shares(queue, data_.size(), [&](Range of, size_t) {
+            std::copy(other.data_.data() + of.begin, other.data_.data() + of.end,
+                      data_.data() + of.begin);
         });
     }
     void fill(const kernels::Queue& queue, T value) {
-        for_parts(queue, [&](int64_t begin, int64_t end) {
-            std::fill(data_.data() + begin, data_.data() + end, value);
+        for_thread_shares(queue, data_.size(), [&](Range of, size_t) {
+            std::fill(data_.data() + of.begin, data_.data() + of.end, value);
         });
     }
 
@@ -91,14 +93,6 @@ public:
     int64_t bytes() const { return data_.bytes(); }
 
 private:
-    /// Calls body(begin, end) for parts of all numbers, on all threads.
-    template <class Body>
-    void for_parts(const kernels::Queue& queue, const Body& body) {
-        constexpr int64_t part = 1 << 15;
-        queue.parallel_for((data_.size() + part - 1) / part, [&](int64_t i, int) {
-            body(i * part, std::min((i + 1) * part, data_.size()));
-        });
-    }
     /// Calls body(channel c, i, count) for `count` nodes from nodes.begin + i on in one tile.
     template <class Body>
     void for_runs(int l, Range nodes, int64_t c, const Body& body) const {
