@@ -116,17 +116,15 @@ void attend_latents(const LatentHead& head, LaneQueries points, int64_t n_lane, 
     }
 }
 
-void fill(float* x, int64_t n_lane, float value) {
-    for (int64_t i = 0; i < n_lane; i += width) store(broadcast(value), x + i);
-}
-
 /// Decodes at most tile_points points of one head. The values are accumulated in y itself.
 void decode_head(const LatentHead& head, LaneQueries points, int64_t n_lane, float* y,
                  int64_t y_row) {
     alignas(64) float maximum[tile_points], sum[tile_points];
-    fill(maximum, n_lane, lowest_score<float>());
-    fill(sum, n_lane, 0.0f);
-    for (int64_t d = 0; d < head.n_dim; ++d) fill(y + d * y_row, n_lane, 0.0f);
+    for (int64_t i = 0; i < n_lane; i += width) {
+        store(broadcast(lowest_score<float>()), maximum + i);
+        store(broadcast(0.0f), sum + i);
+        for (int64_t d = 0; d < head.n_dim; ++d) store(broadcast(0.0f), y + d * y_row + i);
+    }
     attend_latents(head, points, n_lane, {maximum, sum, y, y_row});
 
     for (int64_t i = 0; i < n_lane; i += width) {
