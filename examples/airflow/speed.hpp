@@ -27,7 +27,7 @@ struct CostAtError {
 CostAtError cost_at_error(const std::vector<Measurement>& solver, double error);
 
 /// Interpolates the errors over seconds, likewise logarithmic, between the last measurement within
-/// `seconds` and the next one. Returns those of the nearest measurement outside the range.
+/// `seconds` and the next one. Outside the range the nearest measurement counts.
 Measurement errors_at_cost(const std::vector<Measurement>& solver, double seconds);
 
 /// Returns the median; the mean of the middle two for an even count. `values` is not empty.
