@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Trains the authors' FLARE on the data of a configuration of `surrogate train`, with their trainer, from the same initial weights.
 
-    python3 official_elasticity.py CHECKOUT elasticity.toml        prints the test error of the raw weights and processor seconds
+    python3 official_elasticity.py CHECKOUT elasticity.toml        prints the test error of the last weights and processor seconds
 
-CHECKOUT is a copy of github.com/vpuri3/FLARE.py (commit 4e05378 was used). Needs torch, einops, tqdm, h5py, matplotlib, and a build
-of the library, whose initial weights it takes. Coordinates are normalized, as the library does; the authors leave them as they are.
+CHECKOUT is a copy of github.com/vpuri3/FLARE.py (commit 4e05378 was used). Needs torch, einops, tqdm, packaging, matplotlib,
+safetensors, h5py, and a build of the library, whose initial weights it takes. Coordinates are normalized, as the library does; the authors leave them as they are.
 """
 
 import importlib.util
@@ -16,6 +16,7 @@ import tomllib
 
 import h5py
 import numpy
+import safetensors.torch
 import surrogate
 import torch
 
@@ -35,9 +36,7 @@ def initial_weights(network, names, seed):
     card = {"format": 1, "family": "flare", "network": network, "inputs": inputs, "outputs": fields[-1:]}
     model = surrogate.Model.initialize(surrogate.Context(), card, seed)
     model.save("initial.safetensors")
-    from safetensors.torch import load_file
-
-    return load_file("initial.safetensors")
+    return safetensors.torch.load_file("initial.safetensors")
 
 
 def main():
