@@ -20,8 +20,9 @@ float largest_of(Tile<const float> x) {
 }
 
 /// Returns an upper limit of |bias| of one head, or NaN.
-float largest_bias(const DistanceBias<float>& bias, int64_t h, float largest_distance) {
-    return bias.factor ? std::abs(bias.factor[h]) * largest_distance : 0;
+double largest_bias(const DistanceBias<float>& bias, int64_t h, float largest_distance) {
+    if (!bias.factor) return 0;
+    return std::abs(static_cast<double>(bias.factor[h])) * static_cast<double>(largest_distance);
 }
 
 /// Extent of the scores over the keys of a block: the largest score, and, if scores may be NaN, a

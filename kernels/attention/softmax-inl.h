@@ -62,18 +62,20 @@ inline float largest_size(const float* x, int64_t row, int64_t n_row, int64_t n)
 
 /// Returns a lower limit of the scores of n_lane queries (n_dim, row) with keys whose channels have
 /// at most the size `key`, and a bias of at most the size `bias`; any_score if they may be huge,
-/// not finite or NaN.
+/// not finite or NaN. Nothing overflows.
 inline float least_score(const float* queries, int64_t row, int64_t n_dim, int64_t n_lane,
-                         float key, float bias = 0) {
+                         float key, double bias = 0) {
+    constexpr float most = 0x1p100f;
     auto largest = hn::Zero(Bits());  // sum of |q| over channels
     for (int64_t i = 0; i < n_lane; i += width) {
         Vector sum = broadcast(0.0f);
         for (int64_t d = 0; d < n_dim; ++d)
-            sum = hn::Add(sum, hn::Abs(load(queries + d * row + i)));
+            sum = hn::Add(sum, at_most(broadcast(most), hn::Abs(load(queries + d * row + i))));
         largest = larger_size(largest, sum);
     }
-    const float limit = 1.001f * (key * size_of_bits(largest) + bias);
-    return limit < huge_score ? -limit : any_score;
+    const float query = size_of_bits(largest);
+    const double limit = 1.001 * (static_cast<double>(key) * static_cast<double>(query) + bias);
+    return query < most && limit < huge_score ? -static_cast<float>(limit) : any_score;
 }
 
 /// Returns the lower limit of scores beside a maximum m. It is low enough that 2^(limit - m) is
