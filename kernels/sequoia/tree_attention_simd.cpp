@@ -13,7 +13,7 @@ HWY_BEFORE_NAMESPACE();
 namespace surrogate::kernels::sequoia::HWY_NAMESPACE {
 namespace {
 
-/// Where results of a head go: y (e, ..) rows; children may be y, or null.
+/// Memory of the results of a head: y (e, ..) rows; children may be y, or null.
 struct Target {
     const float* children;
     int64_t children_row;
@@ -80,9 +80,9 @@ HWY_INLINE void attend_lanes(Rows q, const Group& group, int64_t n_value_dim, fl
 /// Number of neighboring groups of 16 queries whose scores of ancestors are computed together.
 constexpr int n_together = 4;
 
-/// Computes scores of n_together groups x, side by side: with the parent of each group, if has_own,
-/// and with n_shared ancestors of all of them. All keys have stride `row`. Scores of a group are
-/// step apart from those of the next group.
+/// Computes scores of n_together groups x, side by side: the parent of each group, if has_own,
+/// and n_shared ancestors of all groups. All keys have stride `row`. Scores of a group are
+/// `step` apart from the scores of the next group.
 template <bool has_own, int n_shared>
 HWY_NOINLINE void multiply_kin(Rows x, const float* const* own, const float* const* shared,
                                int64_t row, float* scores, int64_t step) {
