@@ -10,11 +10,13 @@
 
 namespace {
 
-std::atomic<int64_t> live{0}, peak{0}, n_allocations{0};
+std::atomic<int64_t> live{0}, peak{0}, n_allocations{0}, allocated{0};
 
 void* counted(void* memory) {
     if (!memory) throw std::bad_alloc();
-    const int64_t now = live += static_cast<int64_t>(malloc_usable_size(memory));
+    const auto size = static_cast<int64_t>(malloc_usable_size(memory));
+    const int64_t now = live += size;
+    allocated += size;
     int64_t highest = peak;
     while (now > highest && !peak.compare_exchange_weak(highest, now)) {
     }
@@ -54,7 +56,8 @@ void operator delete(void* memory, size_t, std::align_val_t) noexcept {
 
 namespace surrogate::test {
 
-MemoryMeter::MemoryMeter() : live_before_(live), count_before_(n_allocations) {
+MemoryMeter::MemoryMeter()
+    : live_before_(live), count_before_(n_allocations), allocated_before_(allocated) {
     peak = live.load();
 }
 
@@ -67,6 +70,9 @@ int64_t MemoryMeter::live_bytes() const {
 }
 int64_t MemoryMeter::n_allocation() const {
     return n_allocations - count_before_;
+}
+int64_t MemoryMeter::allocated_bytes() const {
+    return allocated - allocated_before_;
 }
 
 }  // namespace surrogate::test

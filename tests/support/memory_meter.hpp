@@ -13,9 +13,10 @@ public:
     int64_t peak_bytes() const;  ///< largest sum of live allocations, beyond what lived before
     int64_t live_bytes() const;  ///< what lives now beyond that
     int64_t n_allocation() const;
+    int64_t allocated_bytes() const;  ///< of all allocations together, with those that are freed
 
 private:
-    int64_t live_before_, count_before_;
+    int64_t live_before_, count_before_, allocated_before_;
 };
 
 }  // namespace surrogate::test
