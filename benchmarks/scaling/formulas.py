@@ -4,6 +4,7 @@
 many_ranks.py compares them with real plans on 16, 32 and 64 ranks; simulate.py uses them for clouds and ranks that no machine at hand has.
 What depends on the geometry (ghost points) is computed from the positions (`x`); simulate.py estimates it for clouds that are too large for that.
 """
+import bisect
 import collections
 import math
 import struct
@@ -433,13 +434,13 @@ def sphere(facts, size, partition="contiguous"):
     blocks = solver_blocks(partition, n_lat, n_lon, size)
     bands = choose_bands(cost, blocks, n_lon, c)
     needed = [(near[begin][0], near[end - 1][1]) if begin < end else (0, 0) for begin, end in bands]
-    tables = []
+    tables, block_rows, needed_rows = [], Rows(blocks), Rows(needed)
     for rank in range(size):
         begin, end = bands[rank]
         pairs = sum(near[row][2] for row in range(begin, end)) * n_lon
         width = blocks[rank][3] - blocks[rank][2]
-        inward = [overlap(blocks[rank], needed[r]) * width for r in others(rank, size)]
-        outward = [overlap(bands[rank], blocks[r]) * (blocks[r][3] - blocks[r][2]) for r in others(rank, size)]
+        inward = [common * width for r, common in needed_rows.common(blocks[rank]) if r != rank]
+        outward = [common * (blocks[r][3] - blocks[r][2]) for r, common in block_rows.common(bands[rank]) if r != rank]
         tables.append([Layer("status of inputs", bytes=8, collectives=1, call="reduce"), exchange("rows of the input", inward, 4 * c),
                        Layer("attention", (end - begin) * n_lon * project + 4 * c * pairs, pairs), exchange("rows of the output", outward, 4 * c)])
     for line in range(len(tables[0])):  # an exchange in which no rank has a message is none
@@ -449,8 +450,19 @@ def sphere(facts, size, partition="contiguous"):
     return tables
 
 
-def others(rank, size):
-    return (r for r in range(size) if r != rank)
+class Rows:
+    """Ranges of rows of all ranks."""
+
+    def __init__(self, ranges):
+        self.ranges = sorted((r[0], r[1], rank) for rank, r in enumerate(ranges) if r[0] < r[1])
+        self.longest = max(end - begin for begin, end, _ in self.ranges)
+
+    def common(self, rows):
+        """(rank, rows in common) of the ranks that have some of these."""
+        first = bisect.bisect(self.ranges, (rows[0] - self.longest,))
+        for begin, end, rank in self.ranges[first:bisect.bisect(self.ranges, (rows[1],))]:
+            if overlap(rows, (begin, end)):
+                yield rank, overlap(rows, (begin, end))
 
 
 def overlap(a, b):
@@ -458,7 +470,7 @@ def overlap(a, b):
 
 
 def exchange(name, points, width):
-    return Layer(name, 0, 0, sum(points) * width, 1, sum(1 for n in points if n), "neighbors")
+    return Layer(name, 0, 0, sum(points) * width, 1, len(points), "neighbors")
 
 
 def neighborhoods(n_lat, n_lon, radius):
