@@ -273,8 +273,17 @@ def sequoia(network, n, size, given, reproducible=False):
     def highest(nodes):
         return max([level for level, m in enumerate(levels) if m >= nodes], default=0)
 
+    def most_held(cut):
+        own, held = -(-levels[cut] // size), sum(levels[cut:])
+        for level in reversed(range(cut)):
+            own = min(own * k, levels[level])
+            held += own
+        return held
+
     cut = highest(8 * size) or highest(size)
     cut = max(cut, min(1, len(levels) - 1))
+    while cut + 1 < len(levels) and 8 * most_held(cut + 1) < 7 * most_held(cut):
+        cut += 1
     tables = []
     for rank in range(size):
         own = [None] * (cut + 1)

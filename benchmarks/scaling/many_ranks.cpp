@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every family on many ranks, more than there are cores:
-//   mpirun --oversubscribe -n RANKS many_ranks [CASE ..]
+//   mpirun --oversubscribe -n RANKS many_ranks [CASE or PARTITION ..]
 // For each case, partition and mode: a plan, a run, its numbers beside those of one rank, and what
 // it has sent, counted twice: by the library and at the calls of MPI. Prints one line of JSON per
 // plan, with the table of every rank, for many_ranks.py, which compares the tables with formulas.
@@ -366,28 +366,40 @@ bool with_problem(const std::string& name, const std::function<bool(const Proble
 const std::vector<std::string> all_cases = {
     "flare",   "bsa",  "group_compression", "ball",  "full", "erwin",
     "sequoia", "hept", "neighborhood",      "global"};
+const std::vector<std::string> all_partitions = {"contiguous", "scattered", "uneven"};
+
+/// Returns the words that are wanted, or all of them. Erases them from `wanted`.
+std::vector<std::string> chosen(std::vector<std::string>& wanted,
+                                const std::vector<std::string>& all) {
+    std::vector<std::string> list;
+    for (const std::string& word : all)
+        if (std::erase(wanted, word) > 0) list.push_back(word);
+    return list.empty() ? all : list;
+}
 
 }  // namespace
 
 int main(int argc, char** argv) {
     MPI_Init(&argc, &argv);
     std::vector<std::string> wanted(argv + 1, argv + argc);
-    for (const std::string& name : wanted) {
-        if (std::ranges::count(all_cases, name) > 0) continue;
-        std::fprintf(stderr, "many_ranks: there is no case '%s'\n", name.c_str());
+    const std::vector<std::string> cases = chosen(wanted, all_cases);
+    const std::vector<std::string> partitions = chosen(wanted, all_partitions);
+    if (!wanted.empty()) {
+        std::fprintf(stderr, "many_ranks: no case or partition is '%s'\n", wanted.front().c_str());
         MPI_Finalize();
         return 2;
     }
     bool are_right = true;
-    for (const std::string& name : wanted.empty() ? all_cases : wanted) {
-        are_right &= with_problem(name, [](const Problem& problem) {
+    for (const std::string& name : cases) {
+        are_right &= with_problem(name, [&](const Problem& problem) {
             uint64_t hash = 0;
             const std::vector<float> alone = computed_alone(problem, hash);
             const Context context = mpi_context(MPI_COMM_WORLD, {{"threads", "1"}});
             bool is_right = true;
-            for (const char* partition : {"contiguous", "scattered", "uneven"}) {
+            for (const std::string& partition : partitions) {
                 for (const bool is_reproducible : {true, false})
-                    is_right &= run_part(context, problem, partition, is_reproducible, alone, hash);
+                    is_right &= run_part(context, problem, partition.c_str(), is_reproducible,
+                                         alone, hash);
             }
             return is_right;
         });

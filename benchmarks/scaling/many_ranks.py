@@ -2,12 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Checks every family on many ranks, more than this machine has cores.
 
-    python3 benchmarks/scaling/many_ranks.py build/bin/many_ranks [--ranks 16,32,64] [--cases flare,hept] [--launcher "mpirun --oversubscribe"] [--tables FILE]
+    python3 benchmarks/scaling/many_ranks.py build/bin/many_ranks [--ranks 16,32,64] [--cases flare,hept] [--partitions scattered] [--launcher "mpirun --oversubscribe"]
 
 For each case, partition (contiguous, scattered, uneven with a rank without points) and mode: numbers are those of one rank (bitwise, by a hash, in
 reproducible mode), the bytes that the library counts are those at the calls of MPI and those of the plan's table, and the table of every rank is what
 formulas.py says: bytes, collectives and messages exactly, operations to the three digits that the table has. Prints a table in Markdown; exit status 1 if
-something differs. --tables: keeps the tables of all plans, for simulate.py.
+something differs.
 """
 import argparse
 import json
@@ -30,7 +30,6 @@ def differences(plan):
     """Texts of what differs from the formulas."""
     expected = formulas.tables(plan["case"], plan["facts"], plan["n"], plan["ranks"], plan["partition"], plan["reproducible"])
     is_bound = plan["case"] in ("bsa", "group_compression")
-    requests = 0
     for rank, (table, found) in enumerate(zip(expected, plan["tables"])):
         if len(table) != len(found["layers"]):
             yield f"rank {rank}: {len(found['layers'])} lines, expected {len(table)}"
@@ -54,14 +53,14 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("program")
     parser.add_argument("--ranks", default="16,32,64")
-    parser.add_argument("--cases", default="")
+    parser.add_argument("--cases", default="", help="default: all")
+    parser.add_argument("--partitions", default="", help="default: all")
     parser.add_argument("--launcher", default="mpirun --oversubscribe")
-    parser.add_argument("--tables", help="a file for the tables of all plans")
     arguments = parser.parse_args()
-    kept, is_right = [], True
+    is_right = True
     print("| case | points | ranks | partition | planning | bytes of the busiest rank, of all | equal to one rank | formulas |\n" + "| --- " * 8 + "|", flush=True)
     for ranks in arguments.ranks.split(","):
-        command = arguments.launcher.split() + ["-n", ranks, arguments.program] + [case for case in arguments.cases.split(",") if case]
+        command = arguments.launcher.split() + ["-n", ranks, arguments.program] + [word for word in f"{arguments.cases},{arguments.partitions}".split(",") if word]
         job = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=dict(os.environ, **ENVIRONMENT))
         for line in job.stdout:
             plan = json.loads(line)
@@ -75,11 +74,7 @@ def main():
                   f"{max(sent):,}, {sum(sent):,} | {same} | {'hold' if not wrong else 'NO'} |", flush=True)
             for text in wrong[:8]:
                 print("    " + text, file=sys.stderr, flush=True)
-            kept.append({key: value for key, value in plan.items() if key != "facts"})
         is_right &= job.wait() == 0
-    if arguments.tables:
-        with open(arguments.tables, "w") as file:
-            json.dump(kept, file)
     sys.exit(0 if is_right else 1)
 
 
