@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every family on many ranks, more than there are cores:
 //   mpirun --oversubscribe -n RANKS many_ranks [CASE or PARTITION ..]
-// For each case, partition and mode: a plan, a run, its numbers beside those of one rank, and what
+// For each case, partition and mode: a plan, a run, its numbers beside one rank's, and what
 // it has sent, counted twice: by the library and at the calls of MPI. Prints one line of JSON per
 // plan, with the table of every rank, for many_ranks.py, which compares the tables with formulas.
 // Exit status 1 if numbers or counts differ.
@@ -93,8 +93,8 @@ struct Problem {
     std::string name;
     std::string model = {};
     int64_t n = 0, n_axis = 0, n_in = 0, n_out = 1;
-    std::vector<double> x = {};   ///< (n, n_axis): positions, on all ranks
-    std::vector<float> in = {};   ///< (n, n_in)
+    std::vector<double> x = {};    ///< (n, n_axis): positions, on all ranks
+    std::vector<float> in = {};    ///< (n, n_in)
     int64_t n_lat = 0, n_lon = 0;  ///< of a grid on the sphere
     json facts = {};               ///< for the formulas
 
@@ -177,8 +177,8 @@ uint64_t hash_of(const Part& part, int64_t n_out) {
     for (size_t i = 0; i < part.rows().size(); ++i) {
         uint64_t hash = static_cast<uint64_t>(part.rows()[i]) + 0xcbf29ce484222325u;
         for (int64_t c = 0; c < n_out; ++c) {
-            hash ^= std::bit_cast<uint32_t>(part.out()[i * static_cast<size_t>(n_out) +
-                                                       static_cast<size_t>(c)]);
+            hash ^= std::bit_cast<uint32_t>(
+                part.out()[i * static_cast<size_t>(n_out) + static_cast<size_t>(c)]);
             hash = (hash ^ hash >> 31) * 0x9e3779b97f4a7c15u;
         }
         sum += hash ^ hash >> 29;
@@ -236,8 +236,8 @@ std::vector<std::string> gathered(const std::string& own) {
                 MPI_COMM_WORLD);
     std::vector<std::string> texts;
     for (size_t r = 0; rank == 0 && r < counts.size(); ++r)
-        texts.push_back(all.substr(static_cast<size_t>(offsets[r]),
-                                   static_cast<size_t>(counts[r])));
+        texts.push_back(
+            all.substr(static_cast<size_t>(offsets[r]), static_cast<size_t>(counts[r])));
     return texts;
 }
 
@@ -262,8 +262,7 @@ bool run_part(const Context& context, const Problem& problem, const char* partit
               bool is_reproducible, const std::vector<float>& alone, uint64_t hash) {
     MPI_Barrier(MPI_COMM_WORLD);
     const double begin = MPI_Wtime();
-    Part part(context, problem, partition,
-              {{"reproducible", is_reproducible ? "true" : "false"}});
+    Part part(context, problem, partition, {{"reproducible", is_reproducible ? "true" : "false"}});
     const double planned = MPI_Wtime();
     sent = {};
     part.run();
@@ -288,14 +287,21 @@ bool run_part(const Context& context, const Problem& problem, const char* partit
     const std::vector<std::string> ranks = gathered(own.dump());
     if (context.rank() != 0) return is_right != 0;
     char hash_text[17], alone_text[17];
-    std::snprintf(hash_text, sizeof hash_text, "%016llx", static_cast<unsigned long long>(found_hash));
+    std::snprintf(hash_text, sizeof hash_text, "%016llx",
+                  static_cast<unsigned long long>(found_hash));
     std::snprintf(alone_text, sizeof alone_text, "%016llx", static_cast<unsigned long long>(hash));
-    json line = {{"case", problem.name},       {"partition", partition},
-                 {"ranks", context.size()},    {"reproducible", is_reproducible},
-                 {"n", problem.n},             {"facts", problem.facts},
-                 {"hash", hash_text},          {"hash_of_one_rank", alone_text},
-                 {"difference", difference},   {"right", is_right != 0},
-                 {"planning_s", planned - begin}, {"run_s", ran - planned}};
+    json line = {{"case", problem.name},
+                 {"partition", partition},
+                 {"ranks", context.size()},
+                 {"reproducible", is_reproducible},
+                 {"n", problem.n},
+                 {"facts", problem.facts},
+                 {"hash", hash_text},
+                 {"hash_of_one_rank", alone_text},
+                 {"difference", difference},
+                 {"right", is_right != 0},
+                 {"planning_s", planned - begin},
+                 {"run_s", ran - planned}};
     for (const std::string& text : ranks) line["tables"].push_back(json::parse(text));
     std::printf("%s\n", line.dump().c_str());
     std::fflush(stdout);
@@ -322,7 +328,8 @@ bool with_problem(const std::string& name, const std::function<bool(const Proble
         return use(p);
     }
     if (name == "hept") {
-        const json network = changed(bench::hept_network(2), {{"block_size", 32}, {"num_heads", 2}});
+        const json network =
+            changed(bench::hept_network(2), {{"block_size", 32}, {"num_heads", 2}});
         const bench::ModelCase hits("hept", network);
         p.model = hits.path();
         p.n_axis = bench::n_hit_coordinate;
@@ -363,9 +370,9 @@ bool with_problem(const std::string& name, const std::function<bool(const Proble
     return use(p);
 }
 
-const std::vector<std::string> all_cases = {
-    "flare",   "bsa",  "group_compression", "ball",  "full", "erwin",
-    "sequoia", "hept", "neighborhood",      "global"};
+const std::vector<std::string> all_cases = {"flare",        "bsa",   "group_compression", "ball",
+                                            "full",         "erwin", "sequoia",           "hept",
+                                            "neighborhood", "global"};
 const std::vector<std::string> all_partitions = {"contiguous", "scattered", "uneven"};
 
 /// Returns the words that are wanted, or all of them. Erases them from `wanted`.
@@ -398,8 +405,8 @@ int main(int argc, char** argv) {
             bool is_right = true;
             for (const std::string& partition : partitions) {
                 for (const bool is_reproducible : {true, false})
-                    is_right &= run_part(context, problem, partition.c_str(), is_reproducible,
-                                         alone, hash);
+                    is_right &=
+                        run_part(context, problem, partition.c_str(), is_reproducible, alone, hash);
             }
             return is_right;
         });

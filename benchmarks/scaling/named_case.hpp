@@ -14,7 +14,7 @@ namespace surrogate::bench {
 /// flare: 8 blocks, 40,000 points. neighborhood, global: the sphere's Transformer, 128 x 256. bsa,
 /// group_compression, sequoia: 2 layers, erwin: 8, 65,536 points. hept: the published tracking
 /// model, 60,000 hits.
-constexpr const char* cases[] = {"flare", "neighborhood", "global",  "bsa", "group_compression",
+constexpr const char* cases[] = {"flare", "neighborhood", "global", "bsa", "group_compression",
                                  "erwin", "sequoia",      "hept"};
 
 /// Writes the model file of a case and calls use.operator()<Run>(arguments...): Run(context,

@@ -55,14 +55,14 @@ int main(int argc, char** argv) {
         const auto of_point = [&](int64_t n_byte) {
             return static_cast<double>(n_byte) / static_cast<double>(n);
         };
-        std::printf("%lld points: the plan states %.1f bytes a point, resident after planning %.1f, "
-                    "after a run %.1f, at most %.1f; the process with the arrays of the caller "
-                    "%.2f GB; planning %.1f s, a run %.0f s of a core\n",
-                    static_cast<long long>(n), of_point(plan.counter("workspace_bytes")),
-                    of_point(planned - before),
-                    of_point(process_memory("VmRSS") - before),
-                    of_point(process_memory("VmHWM") - before),
-                    static_cast<double>(process_memory("VmHWM")) / 1e9, planning, running);
+        std::printf(
+            "%lld points: the plan states %.1f bytes a point, resident after planning %.1f, "
+            "after a run %.1f, at most %.1f; the process with the arrays of the caller "
+            "%.2f GB; planning %.1f s, a run %.0f s of a core\n",
+            static_cast<long long>(n), of_point(plan.counter("workspace_bytes")),
+            of_point(planned - before), of_point(process_memory("VmRSS") - before),
+            of_point(process_memory("VmHWM") - before),
+            static_cast<double>(process_memory("VmHWM")) / 1e9, planning, running);
     } catch (const Error& error) {
         std::fprintf(stderr, "points_memory: %s\n", error.what());
         return 1;

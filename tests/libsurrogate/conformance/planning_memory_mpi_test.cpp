@@ -38,7 +38,7 @@ bool is_of_all_points(int64_t size) {
 
 struct Planned {
     std::string family, network;
-    /// The model file, if it is not that of the family's network.
+    /// The model file, if the family's network has another one.
     std::function<std::shared_ptr<const std::string>()> file = {};
 };
 
@@ -106,8 +106,8 @@ private:
 };
 
 TEST_P(PlanningMemory, HasNoArrayOfAllPoints) {
-    for (const OptionList& options : {OptionList{}, OptionList{{"reproducible", "true"}},
-                                      OptionList{{"gradients", "true"}}}) {
+    for (const OptionList& options :
+         {OptionList{}, OptionList{{"reproducible", "true"}}, OptionList{{"gradients", "true"}}}) {
         EXPECT_EQ(found(options, [] {}), std::vector<int64_t>{})
             << (options.empty() ? "fast" : options.front().first);
     }
@@ -123,15 +123,13 @@ TEST_P(PlanningMemory, WithAnArrayOfAllPointsIsFound) {
     EXPECT_EQ(sizes, (std::vector<int64_t>{n_point, 8 * n_point + 8}));
 }
 
-INSTANTIATE_TEST_SUITE_P(Families, PlanningMemory,
-                         testing::Values(Planned{"Flare", "Fields"}, Planned{"Bsa", "FieldsOfBalls"},
-                                         Planned{"Bsa", "FieldsOfAllPoints"},
-                                         Planned{"Erwin", "Fields"}, Planned{"Sequoia", "Fields"},
-                                         Planned{"Hept", "Fields", hept_file},
-                                         Planned{"Sphere", "Attention", sphere_file}),
-                         [](const auto& tested) {
-                             return tested.param.family + tested.param.network;
-                         });
+INSTANTIATE_TEST_SUITE_P(
+    Families, PlanningMemory,
+    testing::Values(Planned{"Flare", "Fields"}, Planned{"Bsa", "FieldsOfBalls"},
+                    Planned{"Bsa", "FieldsOfAllPoints"}, Planned{"Erwin", "Fields"},
+                    Planned{"Sequoia", "Fields"}, Planned{"Hept", "Fields", hept_file},
+                    Planned{"Sphere", "Attention", sphere_file}),
+    [](const auto& tested) { return tested.param.family + tested.param.network; });
 
 }  // namespace
 }  // namespace surrogate::test
