@@ -230,7 +230,7 @@ def figure(rows, path):
         axis.set_xlabel("ranks")
     axes[0][0].legend(fontsize=8)
     figure_.tight_layout()
-    figure_.savefig(path, dpi=110)
+    figure_.savefig(path, dpi=80)
 
 
 def main():
