@@ -32,6 +32,18 @@ HWY_INLINE void for_lanes(int64_t n, const Body& body) {
     for (; lane < n; lane += width) body(lane, std::integral_constant<int, 1>());
 }
 
+/// Calls body(first, end, size) for rows [first, end) that are processed `size` at a time, a
+/// constant of the compiler: 6 x 2 sums fit 16 registers, 8 x 2 fit 32. The rest follows in equal
+/// parts.
+template <class Body>
+HWY_INLINE void for_register_rows(int64_t n, const Body& body) {
+    constexpr int most = HWY_TARGET == HWY_AVX3 ? 8 : 6;
+    const int64_t whole = n / most * most;
+    if (whole > 0) body(int64_t{0}, whole, std::integral_constant<int, most>());
+    for_blocks_of_6(n - whole, [&](int64_t first, auto size)
+                                   HWY_ATTR { body(whole + first, whole + first + size, size); });
+}
+
 /// Rows of channels whose columns all have one stride.
 struct Rows {
     const float* data;

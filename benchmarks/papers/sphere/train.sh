@@ -22,4 +22,4 @@ for mode in neighborhood global; do
 done
 "$python" "$here/shallow_water.py" held_out.h5 \
     "spherical, neighborhood=neighborhood/best.safetensors" "spherical, global=global/best.safetensors" \
-    "planar, neighborhood=planar_neighborhood.npy" "planar, global=planar_global.npy"
+    "planar, neighborhood=planar_neighborhood.npy" "planar, global=planar_global.npy" --output "$here/models"
