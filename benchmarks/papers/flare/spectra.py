@@ -44,7 +44,7 @@ def main():
         panel_row[0].set_ylabel(f"{name}\neigenvalue")
         for block, panel in enumerate(panel_row):
             panel.semilogy(1 + numpy.arange(values.shape[2]), numpy.maximum(values[block].T, 1e-12), linewidth=0.8)
-            panel.set(ylim=(1e-9, 2), title=f"block {block + 1}" if panel_row is panels[0] else "")
+            panel.set(ylim=(1e-9, 2), title=f"block {block + 1}" if name == "independent latents" else "")
             share = values[block] / values[block].sum(1, keepdims=True)
             entropy = -(share * numpy.log(numpy.maximum(share, 1e-300))).sum(1)
             above = (values[block] > 1e-6).sum(1)
