@@ -39,6 +39,10 @@ bool has_moderate_scores(const Heads& heads, Tile<const float> q, Tile<const flo
     return are_moderate(bias.distance);
 }
 
+/// Heads from this width on have enough products per score for larger register blocks; and one more
+/// operation per score is cheaper for them than a pass over the channels (attention.md).
+constexpr int64_t wide_dims = 24;
+
 /// Extent of the scores over the keys of a block: the largest score, and, if scores may be NaN, a
 /// taint that is 0, or NaN if a score is NaN. The exponential alone would not propagate every NaN
 /// (flare.md).
@@ -54,7 +58,7 @@ HWY_NOINLINE void score_block(Rows q, const float* k, int64_t k_row, const Bias&
     Vector sum[n_key][n_vector];
     start_scores<is_biased>(bias, sum);
     add_products(q, k, k_row, sum);
-#pragma GCC unroll 8
+#pragma GCC unroll 12
     for (int r = 0; r < n_key; ++r) {
 #pragma GCC unroll 2
         for (int j = 0; j < n_vector; ++j) {
@@ -75,10 +79,14 @@ HWY_NOINLINE void score_keys(Rows q, Rows k, int64_t n_key, const Bias& bias, fl
         extent.maximum[j] = load(maximum + j * width);
         extent.taint[j] = broadcast(0.0f);
     }
-    for_blocks_of_6(n_key, [&](int64_t i, auto n) HWY_ATTR {
+    const auto score = [&](int64_t i, auto n) HWY_ATTR {
         score_block<decltype(n)::value, n_vector, is_biased, is_careful>(
             q, k.data + i, k.row, bias.from(i, 0), scores + i * n_vector * width, extent);
-    });
+    };
+    if (q.n_dim >= wide_dims)
+        for_register_blocks(n_key, score);
+    else
+        for_blocks_of_6(n_key, score);
     for (int j = 0; j < n_vector; ++j) {
         store(extent.maximum[j], maximum + j * width);
         store(extent.taint[j], taint + j * width);
@@ -112,7 +120,7 @@ void attend_block(Rows q, Rows k, Rows v, int64_t n_key, float w, const Bias& bi
 void attend(const Heads& heads, Tile<const float> q, Tile<const float> k, Tile<const float> v,
             float w, const DistanceBias<float>& bias, float* scratch, SoftmaxState<float> state) {
     if (w == 0) return;
-    const bool is_careful = !has_moderate_scores(heads, q, k, bias);
+    const bool is_careful = heads.n_key_dim >= wide_dims || !has_moderate_scores(heads, q, k, bias);
     const int64_t n_key = k.shape[1], n_query = round_up(q.shape[1], lane_count);
     for (int64_t h = 0; h < heads.n_head; ++h) {
         const Rows queries = rows_of_head(q, h, heads.n_key_dim),
