@@ -65,7 +65,7 @@ public:
         const Range rows = ws_.queries.rows();
         if (!is_self_) ws_.query_tiles.run(queue, [&](const Work& w, int) { project_queries(w); });
         ws_.key_tiles.run(queue, [&](const Work& w, int) {
-            // The tiles of keys contain those of queries, whose inputs are in the caches once.
+            // Queries lie in the tiles of keys: the inputs are read from memory once.
             if (is_self_ && w.row >= rows.begin && w.row < rows.end) project_queries(w);
             layer_.project_keys(ws_, w, key.tile(w.row, w.first, w.count),
                                 value.tile(w.row, w.first, w.count));
