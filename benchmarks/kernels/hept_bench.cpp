@@ -94,10 +94,10 @@ void order(benchmark::State& state) {
 
 BENCHMARK(blocks)
     ->ArgNames({"level", "tokens", "block"})
-    ->ArgsProduct({{1, 2}, {400, 60000}, {100}})
-    ->ArgsProduct({{1, 2}, {1024}, {32, 1024}})
+    ->ArgsProduct({{2, 3}, {400, 60000}, {100}})
+    ->ArgsProduct({{2, 3}, {1024}, {32, 1024}})
     ->Unit(benchmark::kMillisecond);
-BENCHMARK(augment)->ArgName("level")->Arg(1)->Arg(2)->Unit(benchmark::kMicrosecond);
+BENCHMARK(augment)->ArgName("level")->Arg(2)->Arg(3)->Unit(benchmark::kMicrosecond);
 BENCHMARK(order)->ArgName("cell")->Arg(20)->Arg(100)->Arg(400)->Arg(3000)->Unit(
     benchmark::kMillisecond);
 

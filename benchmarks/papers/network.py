@@ -21,6 +21,10 @@ BSA_VARIANTS = {
     "BSA without group selection": {**BSA, "attention_kwargs": {"use_group_selection": False}},
     "BSA with group compression": {**BSA, "attention_kwargs": {"use_coarse_q_attn": True, "use_coarse_q_importance": True}},
 }
+SEQUOIA_POINTS = {
+    "dimensionality": 3, "pos_enc": "fourier", "tree": "points", "c_in": 64, "num_classes": 40, "k": 8, "ancestors": "parent",
+    "probe_layer": "root",
+}
 HEPT = {"in_dim": 15, "coords_dim": 6, "h_dim": 24, "num_heads": 8, "n_layers": 4, "num_w_per_dist": 10, "num_regions": 150}
 
 
@@ -28,7 +32,7 @@ def _field(name, **more):
     return {"name": name, "unit": "1", "mean": 0.0, "std": 1.0, **more}
 
 
-def plan_of(family, network, points, n_field, n_output, **options):
+def plan_of(family, network, points, n_field, n_output, gradients=False, **options):
     """Returns a plan of a new network for points [n, axes], with n_field inputs beside the coordinates."""
     context = surrogate.Context(**options)
     axes = [_field(f"x{axis}", role="coordinate", axis=axis) for axis in range(points.shape[1])]
@@ -40,7 +44,7 @@ def plan_of(family, network, points, n_field, n_output, **options):
         "outputs": [_field(f"output{i}") for i in range(n_output)],
     }
     model = surrogate.Model.initialize(context, card)
-    return surrogate.Plan(model, surrogate.Domain(context, points))
+    return surrogate.Plan(model, surrogate.Domain(context, points), gradients=gradients)
 
 
 def operations_of(plan):
@@ -61,26 +65,43 @@ def operations_of(plan):
     raise RuntimeError("the plan describes no operations")
 
 
-def seconds_of(plan, rounds=3):
-    """Returns the processor seconds of the cheapest of so many runs on random inputs, with 0 rounds of the first one."""
-    random = numpy.random.default_rng(0)
-    for field in plan.model.inputs:
-        if field.name.startswith("input"):
-            plan.bind_input(field.name, random.standard_normal(plan.input_domain.n_local).astype("float32"))
-    for field in plan.model.outputs:
-        plan.bind_output(field.name, numpy.empty(plan.input_domain.n_local, "float32"))
+def _cheapest(call, rounds):
+    """Returns the processor seconds of the cheapest of so many calls after a first one, with 0 rounds of the first one."""
     seconds = []
     for _ in range(rounds + 1):
         begin = time.process_time()
-        plan.run()
+        call()
         seconds.append(time.process_time() - begin)
-    return min(seconds[1:] or seconds)  # the first run initializes memory
+    return min(seconds[1:] or seconds)  # the first call initializes memory
 
 
-def write_table(folder, header, rows):
-    """Writes operations.csv into a folder, or that of the first argument, and prints it as a table in Markdown."""
+def _bind(bind, fields, n):
+    random = numpy.random.default_rng(0)
+    for field in fields:
+        bind(field.name, random.standard_normal(n).astype("float32"))
+
+
+def seconds_of(plan, rounds=3):
+    """Returns the processor seconds of a run on random inputs."""
+    n = plan.input_domain.n_local
+    _bind(plan.bind_input, (field for field in plan.model.inputs if field.name.startswith("input")), n)
+    _bind(plan.bind_output, plan.model.outputs, n)
+    return _cheapest(plan.run, rounds)
+
+
+def training_seconds_of(plan, rounds=3):
+    """Returns the processor seconds of the loss and its gradient by all weights, for a plan with gradients."""
+    trainer = surrogate.Trainer(plan, loss="mse", accumulate=rounds + 2)
+    n = plan.input_domain.n_local
+    _bind(plan.bind_input, (field for field in plan.model.inputs if field.name.startswith("input")), n)
+    _bind(trainer.bind_target, plan.model.outputs, n)
+    return _cheapest(trainer.accumulate, rounds)
+
+
+def write_table(folder, header, rows, name="operations"):
+    """Writes NAME.csv into a folder, or that of the first argument, and prints it as a table in Markdown."""
     folder = sys.argv[1] if len(sys.argv) > 1 else folder
-    with open(os.path.join(folder, "operations.csv"), "w", newline="") as file:
+    with open(os.path.join(folder, name + ".csv"), "w", newline="") as file:
         csv.writer(file).writerows([header, *rows])
     for row in (header, ["---"] * len(header), *rows):
         print("| " + " | ".join(map(str, row)) + " |")

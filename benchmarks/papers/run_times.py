@@ -6,7 +6,7 @@
 
 Full attention is the library's own (attention_type "global"), with the channels, heads and layers of the network beside it. Seconds
 are processor seconds with one thread, without planning, of the cheapest of three runs, from 16,384 points on of one run; memory is the
-workspace of the plan.
+workspace of the plan. A name that ends with ", training": a mean squared error and its gradient by all weights.
 """
 
 import csv
@@ -15,7 +15,7 @@ import sys
 
 import matplotlib
 import numpy
-from network import BSA_VARIANTS, HEPT, plan_of, seconds_of
+from network import BSA_VARIANTS, HEPT, plan_of, seconds_of, training_seconds_of
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt  # noqa: E402
@@ -27,7 +27,7 @@ FLARE = {"in_dim": 19, "out_dim": 1, "channel_dim": 64, "num_blocks": 8, "num_he
 # of each paper: (name, family, network, axes, fields, outputs, largest number of points)
 CASES = {
     "bsa": [(name, "bsa", network, 3, 0, 1, 32768 if name == "full attention" else 65536) for name, network in BSA_VARIANTS.items()],
-    "hept": [("HEPT", "hept", {**HEPT, "n_hashes": 3, "block_size": 100}, 6, 15, 12, 262144)],
+    "hept": [(name, "hept", {**HEPT, "n_hashes": 3, "block_size": 100}, 6, 15, 12, 262144) for name in ("HEPT", "HEPT, training")],
     "sequoia": [
         ("full attention", "bsa", {**FULL, "c_in": 16, "c_hidden": 128, "depth": 4, "num_heads": 4}, 3, 16, 1, 32768),
         ("Sequoia", "sequoia", SEQUOIA, 3, 16, 1, 65536),
@@ -46,8 +46,9 @@ def measure(paper):
         n = SMALLEST[paper]
         while n <= largest:
             points = numpy.random.default_rng(0).random((n, axes))
-            plan = plan_of(family, network, points, fields, outputs, threads=1)
-            seconds = seconds_of(plan, 3 if n < 16384 else 0)
+            is_training = name.endswith("training")
+            plan = plan_of(family, network, points, fields, outputs, is_training, threads=1)
+            seconds = (training_seconds_of if is_training else seconds_of)(plan, 3 if n < 16384 else 0)
             yield name, n, f"{seconds:.4g}", plan.counter("workspace_bytes")
             print(f"{name}, {n:,} points: {seconds:.4g} s", flush=True)
             n *= 2 if paper != "flare" else 4

@@ -101,7 +101,7 @@ int main(int argc, char** argv) {
     } else if (rank == 0) {
         std::fprintf(stderr,
                      "usage: mpirun -n RANKS family_costs flare|neighborhood|global|bsa|"
-                     "group_compression|sequoia|hept [rounds, 0: plan only]\n");
+                     "group_compression|erwin|sequoia|hept [rounds, 0: plan only]\n");
     }
     MPI_Finalize();
     return is_right ? 0 : 2;

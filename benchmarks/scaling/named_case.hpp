@@ -12,10 +12,10 @@
 namespace surrogate::bench {
 
 /// flare: 8 blocks, 40,000 points. neighborhood, global: the sphere's Transformer, 128 x 256. bsa,
-/// group_compression, sequoia: 2 layers, 65,536 points. hept: the published tracking model, 60,000
-/// hits.
-constexpr const char* cases[] = {"flare",   "neighborhood", "global", "bsa", "group_compression",
-                                 "sequoia", "hept"};
+/// group_compression, sequoia: 2 layers, erwin: 8, 65,536 points. hept: the published tracking
+/// model, 60,000 hits.
+constexpr const char* cases[] = {"flare", "neighborhood", "global", "bsa", "group_compression",
+                                 "erwin", "sequoia",      "hept"};
 
 /// Writes the model file of a case and calls use.operator()<Run>(arguments...): Run(context,
 /// arguments..., options) is a plan on the ranks of a context with its fields, Run::run() evaluates
@@ -32,9 +32,10 @@ void with_case(const std::string& name, const Use& use) {
         const ModelCase hits("hept", hept_network(4));
         use.template operator()<HitRun>(hits.path(), int64_t{60000});
     } else {
-        const bool is_sequoia = name == "sequoia";
-        const ModelCase cloud(is_sequoia ? "sequoia" : "bsa",
-                              is_sequoia ? sequoia_network(2) : bsa_network(name, 2));
+        const bool is_bsa = name != "sequoia" && name != "erwin";
+        const ModelCase cloud(is_bsa ? "bsa" : name, name == "sequoia" ? sequoia_network(2)
+                                                     : name == "erwin" ? erwin_network(8)
+                                                                       : bsa_network(name, 2));
         use.template operator()<CloudRun>(cloud.path(), int64_t{65536});
     }
 }

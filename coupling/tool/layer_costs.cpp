@@ -26,7 +26,7 @@ bool parse_line(const std::string& line, LayerWork& work) {
         }
         if (n != word.size()) return false;
     }
-    work = {"", numbers[0] * 1e6, numbers[1] * 1e6, numbers[2], numbers[3]};
+    work = {"", numbers[0] * 1e6, numbers[1] * 1e6, numbers[2], numbers[3], numbers[4]};
     for (size_t i = 0; i + 5 < words.size(); ++i) work.name += (i == 0 ? "" : " ") + words[i];
     return true;
 }
@@ -54,7 +54,7 @@ std::vector<LayerWork> work_of_layers(const Job& job, const Plan& plan) {
     job.agree([&] { layers = parse_layers(plan.describe()); });
     if (job.max(std::ssize(layers)) != -job.max(-std::ssize(layers))) return {};
     for (LayerWork& layer : layers) {
-        for (double* value : {&layer.flops, &layer.exponentials, &layer.bytes})
+        for (double* value : {&layer.flops, &layer.exponentials, &layer.bytes, &layer.messages})
             *value = static_cast<double>(job.sum(static_cast<int64_t>(*value)));
         layer.collectives = job.max(layer.collectives);
     }

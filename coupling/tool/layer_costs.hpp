@@ -9,10 +9,11 @@
 
 namespace surrogate::tool {
 
-/// Operations of a run in one layer, over all ranks.
+/// Operations of a run in one layer, on one rank or over all ranks.
 struct LayerWork {
     std::string name;
     double flops = 0, exponentials = 0, bytes = 0, collectives = 0;
+    double messages = 0;  ///< between neighbors
 };
 
 /// Returns the table of Plan::describe() (surrogate_plan_describe), summed over ranks; for

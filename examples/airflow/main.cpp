@@ -125,7 +125,7 @@ PetscErrorCode program(MPI_Comm comm) {
         PetscFunctionReturn(0);
     }
     Study study;
-    PetscCall(study.create(comm, settings.samples.empty() ? settings.model : ""));
+    PetscCall(study.create(comm, settings.samples.empty() ? settings.model : "", settings.near));
     if (settings.samples.empty())
         PetscCall(run(comm, settings, study));
     else

@@ -30,6 +30,13 @@ PetscErrorCode relative_distance(Vec field, Vec reference, double* distance) {
     PetscFunctionReturn(0);
 }
 
+PetscErrorCode force_of(const Surface& surface, Vec coefficient, Vector3* force) {
+    PetscFunctionBegin;
+    PetscCall(surface.integrate(coefficient, force));
+    *force = -1 * *force;
+    PetscFunctionReturn(0);
+}
+
 double processor_seconds() {
     return double(std::clock()) / CLOCKS_PER_SEC;
 }

@@ -13,6 +13,10 @@ PetscErrorCode evaluate_pressure(const PotentialFlow& flow, const Surface& surfa
 /// Computes |field - reference| / |reference| in the L2 norm over the points. Collective.
 PetscErrorCode relative_distance(Vec field, Vec reference, double* distance);
 
+/// Computes the force of a pressure coefficient on a surface over the dynamic pressure (m^2): x is
+/// drag, z is lift. Collective.
+PetscErrorCode force_of(const Surface& surface, Vec coefficient, Vector3* force);
+
 /// Returns the processor time that this rank has used, of all its threads.
 double processor_seconds();
 

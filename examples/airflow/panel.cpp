@@ -60,10 +60,10 @@ Panel Panel::through(const std::array<Vector3, 4>& points) {
     return panel;
 }
 
-Vector3 source_velocity(const Panel& panel, const Vector3& x) {
+Vector3 source_velocity(const Panel& panel, const Vector3& x, double near) {
     const Vector3 away = x - panel.centre;
     const double square = dot(away, away);
-    if (square > 64 * panel.diameter * panel.diameter)
+    if (square > near * near * panel.diameter * panel.diameter)
         return panel.area / (4 * pi * square * std::sqrt(square)) * away;
     std::array<Vector3, 4> to;
     std::array<double, 4> r{};

@@ -20,10 +20,10 @@ struct Panel {
 };
 
 /// Returns the velocity at `x` that the panel causes with a source of one (m/s per m/s: volume per
-/// area and time), outside the panel or far from it. It is exact up to 8 diameters; beyond, the
-/// panel counts as a point, with an error below 1e-3 from its shape.
+/// area and time), outside the panel or far from it. It is exact up to `near` diameters; beyond,
+/// the panel counts as a point, with an error below 1e-3 from its shape at 8 diameters.
 ///     v = 1 / (4 pi)  integral of (x - y) / |x - y|^3 over the panel
-Vector3 source_velocity(const Panel& panel, const Vector3& x);
+Vector3 source_velocity(const Panel& panel, const Vector3& x, double near = 8);
 
 /// Returns the velocity at the panel's own center, on its outer side.
 Vector3 own_velocity(const Panel& panel);

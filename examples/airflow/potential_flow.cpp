@@ -6,6 +6,9 @@ namespace airflow {
 namespace {
 
 constexpr Vector3 wind{1, 0, 0};
+/// Velocities by pairs of panels are stored up to this size on a rank (13,000 panels on one rank),
+/// else computed twice.
+constexpr std::size_t most_stored_bytes = std::size_t(1) << 30;
 
 /// Gathers the values of a vector on all ranks.
 PetscErrorCode gather_to_all(Vec vec, std::vector<double>* values) {
@@ -30,21 +33,22 @@ PetscErrorCode PotentialFlow::solve(MPI_Comm comm, const Body& body, const BoxGr
                                     const Mirrors& mirrors) {
     PetscFunctionBegin;
     comm_ = comm;
+    make_panels(body, grid, mirrors);
+    PetscCall(assemble());
+    PetscCall(solve_sources());
+    PetscCall(find_velocities());
+    matrix_ = {};
+    stored_ = {};
+    PetscFunctionReturn(0);
+}
+
+void PotentialFlow::make_panels(const Body& body, const BoxGrid& grid, const Mirrors& mirrors) {
     grid_ = grid;
     is_half_ = mirrors.middle;
     images_ = {{1, 1}};
     if (mirrors.middle) images_.push_back({-1, 1});
     if (mirrors.ground) images_.push_back({1, -1});
     if (mirrors.middle && mirrors.ground) images_.push_back({-1, -1});
-    make_panels(body);
-    PetscCall(assemble());
-    PetscCall(solve_sources());
-    PetscCall(find_velocities());
-    matrix_ = {};
-    PetscFunctionReturn(0);
-}
-
-void PotentialFlow::make_panels(const Body& body) {
     cells_.clear();
     panels_.clear();
     for (int64_t cell = 0; cell < grid_.n_cell(); ++cell) {
@@ -61,14 +65,13 @@ void PotentialFlow::make_panels(const Body& body) {
     }
 }
 
-/// Returns the velocity at the center of a panel by a source of one on another panel and its
-/// images. The effect of an image is the effect of the panel on the mirrored point, mirrored back.
+/// The effect of an image is the effect of the panel on the mirrored point, mirrored back.
 Vector3 PotentialFlow::induced(PetscInt at, PetscInt by) const {
     const Vector3& x = panels_[at].centre;
-    Vector3 sum = at == by ? own_velocity(panels_[by]) : source_velocity(panels_[by], x);
+    Vector3 sum = at == by ? own_velocity(panels_[by]) : source_velocity(panels_[by], x, near_);
     for (std::size_t k = 1; k < images_.size(); ++k) {
         const Image& image = images_[k];
-        const Vector3 v = source_velocity(panels_[by], {x.x, image.y * x.y, image.z * x.z});
+        const Vector3 v = source_velocity(panels_[by], {x.x, image.y * x.y, image.z * x.z}, near_);
         sum += {v.x, image.y * v.y, image.z * v.z};
     }
     return sum;
@@ -83,9 +86,15 @@ PetscErrorCode PotentialFlow::assemble() {
     PetscCall(MatGetOwnershipRange(matrix_, &begin, &end));
     PetscCall(MatDenseGetLDA(matrix_, &stride));
     PetscCall(MatDenseGetArrayWrite(matrix_, &values));
+    const std::size_t n_pair = std::size_t(n) * std::size_t(end - begin);
+    const bool is_stored = n_pair * sizeof(Vector3) <= most_stored_bytes;
+    if (is_stored) stored_.reserve(n_pair);
     for (PetscInt column = 0; column < n; ++column)
-        for (PetscInt row = begin; row < end; ++row)
-            values[column * stride + row - begin] = dot(panels_[row].normal, induced(row, column));
+        for (PetscInt row = begin; row < end; ++row) {
+            const Vector3 v = induced(row, column);
+            values[column * stride + row - begin] = dot(panels_[row].normal, v);
+            if (is_stored) stored_.push_back(v);
+        }
     PetscCall(MatDenseRestoreArrayWrite(matrix_, &values));
     PetscCall(MatAssemblyBegin(matrix_, MAT_FINAL_ASSEMBLY));
     PetscCall(MatAssemblyEnd(matrix_, MAT_FINAL_ASSEMBLY));
@@ -127,10 +136,11 @@ PetscErrorCode PotentialFlow::find_velocities() {
     PetscCall(gather_to_all(sources_, &source));
     PetscCall(VecGetOwnershipRange(sources_, &begin, &end));
     std::vector<Vector3> velocity(panels_.size());
-    for (PetscInt at = begin; at < end; ++at) {
-        velocity[at] = wind;
-        for (PetscInt by = 0; by < n; ++by) velocity[at] += source[by] * induced(at, by);
-    }
+    for (PetscInt at = begin; at < end; ++at) velocity[at] = wind;
+    auto next = stored_.begin();
+    for (PetscInt by = 0; by < n; ++by)
+        for (PetscInt at = begin; at < end; ++at)
+            velocity[at] += source[by] * (stored_.empty() ? induced(at, by) : *next++);
     // Each is zero except on one rank, so that the sum is exact.
     PetscCallMPI(
         MPI_Allreduce(MPI_IN_PLACE, velocity.data(), 3 * int(n), MPI_DOUBLE, MPI_SUM, comm_));

@@ -24,6 +24,9 @@ struct Mirrors {
 /// GMRES with the rows of the matrix distributed over the ranks.
 class PotentialFlow {
 public:
+    /// Integrals over a panel are exact up to `near` of its diameters.
+    explicit PotentialFlow(double near = 8) : near_(near) {}
+
     /// Solves for the sources. All ranks store all panels (a few thousand). Collective.
     PetscErrorCode solve(MPI_Comm comm, const Body& body, const BoxGrid& grid,
                          const Mirrors& mirrors);
@@ -36,19 +39,28 @@ public:
 
     PetscInt n_iteration() const { return n_iteration_; }
 
-private:
-    struct Image {
-        double y, z;  // signs
-    };
+    // The parts of solve(), for other methods that solve the same equations.
 
-    void make_panels(const Body& body);
+    /// Signs of y and z of an image; the first image is the panel itself.
+    struct Image {
+        double y, z;
+    };
+    void make_panels(const Body& body, const BoxGrid& grid, const Mirrors& mirrors);
+    const std::vector<Panel>& panels() const { return panels_; }
+    const std::vector<Image>& images() const { return images_; }
+    /// Returns the velocity at the center of a panel by a source of one on another panel and its
+    /// images. Local.
     Vector3 induced(PetscInt at, PetscInt by) const;
+    /// Sets the velocities at the centers of all panels, on every rank, for velocity_at(). Local.
+    void spread_to_corners(const std::vector<Vector3>& velocity);
+
+private:
     PetscErrorCode assemble();
     PetscErrorCode solve_sources();
     PetscErrorCode find_velocities();
     std::vector<Vector3> corner_means(const std::vector<Vector3>& velocity) const;
-    void spread_to_corners(const std::vector<Vector3>& velocity);
 
+    double near_;
     MPI_Comm comm_ = MPI_COMM_NULL;
     BoxGrid grid_;
     bool is_half_ = false;
@@ -56,6 +68,7 @@ private:
     std::vector<int64_t> cells_;  // of the panels
     std::vector<Panel> panels_;
     Owner<Mat, MatDestroy> matrix_;
+    std::vector<Vector3> stored_;  // velocities by pairs, column by column of the matrix
     Owner<Vec, VecDestroy> sources_;
     std::vector<Vector3> corner_velocity_;  // by points of the grid, on all ranks
     PetscInt n_iteration_ = 0;

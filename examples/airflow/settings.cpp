@@ -50,6 +50,10 @@ PetscErrorCode Settings::read(MPI_Comm comm) {
     PetscCall(PetscOptionsInt("-panels",
                               "approximate number of panels around each body, half of them unknown",
                               "", n_panel, &n_panel, nullptr));
+    PetscCall(PetscOptionsReal("-near",
+                               "diameters of a panel within which the integrals over it are exact, "
+                               "in the solver; not of the reference of -sweep",
+                               "", near, &near, nullptr));
     PetscCall(PetscOptionsInt("-seed", "seed of the first body; further bodies use the next seeds",
                               "", seed, &seed, nullptr));
     PetscCall(PetscOptionsInt("-shapes", "number of bodies", "", n_shape, &n_shape, nullptr));
@@ -85,7 +89,7 @@ PetscErrorCode Settings::read(MPI_Comm comm) {
 std::string Settings::samples_command(PetscInt n_sample_point) const {
     return "airflow -samples .. -seed " + std::to_string(seed) + " -shapes " +
            std::to_string(n_shape) + " -panels " + std::to_string(n_panel) + " -sample_points " +
-           std::to_string(n_sample_point);
+           std::to_string(n_sample_point) + (near == 8 ? "" : " -near " + std::to_string(near));
 }
 
 PetscErrorCode Settings::check(MPI_Comm comm) const {
@@ -94,6 +98,8 @@ PetscErrorCode Settings::check(MPI_Comm comm) const {
     PetscCall(check_range(comm, "-points", n_point, least_points, most_points));
     // Twice as many panels take four times the time and memory: 30,000 take 2 GB.
     PetscCall(check_range(comm, "-panels", n_panel, 500, 50000));
+    PetscCheck(near >= 1 && near <= 1000, comm, PETSC_ERR_ARG_OUTOFRANGE,
+               "-near is %g, expected a number from 1 to 1000", double(near));
     PetscCall(check_range(comm, "-seed", seed, 0, 1000000000));
     PetscCall(check_range(comm, "-shapes", n_shape, 1, 100000));
     for (const PetscInt n : sample_points)

@@ -16,6 +16,22 @@ CostAtError cost_at_error(const std::vector<Measurement>& solver, double error) 
     return {coarse.seconds * std::pow(fine->seconds / coarse.seconds, fraction)};
 }
 
+Measurement errors_at_cost(const std::vector<Measurement>& solver, double seconds) {
+    const auto above = std::find_if(solver.begin(), solver.end(),
+                                    [&](const Measurement& m) { return m.seconds > seconds; });
+    if (above == solver.begin()) return *above;
+    const Measurement& below = *(above - 1);
+    if (above == solver.end()) return below;
+    const double fraction =
+        std::log(seconds / below.seconds) / std::log(above->seconds / below.seconds);
+    const auto between = [fraction](double from, double to) {
+        return std::pow(from, 1 - fraction) * std::pow(to, fraction);
+    };
+    return {between(below.error, above->error), seconds,
+            between(below.lift_error, above->lift_error),
+            between(below.drag_error, above->drag_error)};
+}
+
 double median(std::vector<double> values) {
     const std::size_t half = values.size() / 2;
     std::sort(values.begin(), values.end());

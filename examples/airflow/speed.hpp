@@ -5,10 +5,12 @@
 
 namespace airflow {
 
-/// The error of one method against a reference, and its cost.
+/// The errors of one method against a reference, and its cost.
 struct Measurement {
-    double error = 0;  ///< relative L2 distance
+    double error = 0;  ///< relative L2 distance of the pressures
     double seconds = 0;
+    double lift_error = 0;  ///< relative
+    double drag_error = 0;  ///< force over dynamic pressure, m^2: the exact drag is zero
 };
 
 /// The cost of a solver at a given error. If the error is outside its measurements, `seconds` is
@@ -23,6 +25,10 @@ struct CostAtError {
 /// accurate as `error`. `solver` runs from coarse to fine and is not empty. Returns an upper bound
 /// if the coarsest measurement is accurate enough, a lower bound if none is.
 CostAtError cost_at_error(const std::vector<Measurement>& solver, double error);
+
+/// Interpolates the errors over seconds, likewise logarithmic, between the last measurement within
+/// `seconds` and the next one. Outside the range the nearest measurement counts.
+Measurement errors_at_cost(const std::vector<Measurement>& solver, double seconds);
 
 /// Returns the median; the mean of the middle two for an even count. `values` is not empty.
 double median(std::vector<double> values);

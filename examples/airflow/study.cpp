@@ -5,20 +5,10 @@
 
 namespace airflow {
 
-namespace {
-
-PetscErrorCode force_of(const Surface& surface, Vec coefficient, Vector3* force) {
-    PetscFunctionBegin;
-    PetscCall(surface.integrate(coefficient, force));
-    *force = -1 * *force;
-    PetscFunctionReturn(0);
-}
-
-}  // namespace
-
-PetscErrorCode Study::create(MPI_Comm comm, const std::string& model) {
+PetscErrorCode Study::create(MPI_Comm comm, const std::string& model, double near) {
     PetscFunctionBegin;
     comm_ = comm;
+    flow_ = PotentialFlow(near);
     if (!model.empty()) PetscCall(predictor_.create(comm, model));
     PetscFunctionReturn(0);
 }

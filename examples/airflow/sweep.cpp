@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sweep.hpp"
 
+#include <cmath>
+
 #include "measure.hpp"
 
 namespace airflow {
@@ -30,6 +32,16 @@ PetscErrorCode Sweep::create_mesh(const Body& body, int64_t n_point, Mesh* mesh)
     PetscFunctionReturn(0);
 }
 
+PetscErrorCode Sweep::find_errors(const Mesh& mesh, Vec field, Measurement* found) {
+    PetscFunctionBegin;
+    Vector3 force;
+    PetscCall(relative_distance(field, mesh.reference, &found->error));
+    PetscCall(force_of(mesh.surface, field, &force));
+    found->lift_error = std::abs(force.z / mesh.force.z - 1);
+    found->drag_error = std::abs(force.x);
+    PetscFunctionReturn(0);
+}
+
 PetscErrorCode Sweep::run_surrogate(Mesh* mesh) {
     PetscFunctionBegin;
     double seconds = 0;
@@ -40,18 +52,18 @@ PetscErrorCode Sweep::run_surrogate(Mesh* mesh) {
     PetscCall(require_surrogate());
     PetscCall(slowest_rank(comm_, processor_seconds() - begin, &seconds));
     mesh->seconds_surrogate.push_back(seconds);
-    PetscCall(relative_distance(mesh->prediction, mesh->reference, &mesh->error_surrogate));
+    PetscCall(find_errors(*mesh, mesh->prediction, &mesh->surrogate));
     PetscFunctionReturn(0);
 }
 
 /// Solves once and evaluates the flow on all meshes: the cost on a mesh includes the solve.
 PetscErrorCode Sweep::run_solver(const Body& body, PetscInt n_panel, std::vector<Mesh>* meshes) {
     PetscFunctionBegin;
-    PotentialFlow flow;
+    const bool is_reference = n_panel == settings_.n_panel;
+    PotentialFlow flow = is_reference ? PotentialFlow() : PotentialFlow(settings_.near);
     double seconds = 0, begin = processor_seconds();
     PetscCall(flow.solve(comm_, body, BoxGrid::of_points(n_panel, body.extent), {true, true}));
     PetscCall(slowest_rank(comm_, processor_seconds() - begin, &seconds));
-    const bool is_reference = n_panel == settings_.n_panel;
     for (Mesh& mesh : *meshes) {
         double evaluation = 0;
         Vec field = is_reference ? mesh.reference : mesh.pressure;
@@ -59,7 +71,8 @@ PetscErrorCode Sweep::run_solver(const Body& body, PetscInt n_panel, std::vector
         PetscCall(evaluate_pressure(flow, mesh.surface, field));
         PetscCall(slowest_rank(comm_, processor_seconds() - begin, &evaluation));
         mesh.seconds_solver[n_panel].push_back(seconds + evaluation);
-        PetscCall(relative_distance(field, mesh.reference, &mesh.error_solver[n_panel]));
+        if (is_reference) PetscCall(force_of(mesh.surface, field, &mesh.force));
+        PetscCall(find_errors(mesh, field, &mesh.solver[n_panel]));
     }
     PetscFunctionReturn(0);
 }
@@ -68,11 +81,17 @@ SweepCase Sweep::summarize(int64_t seed, const Mesh& mesh) const {
     SweepCase result;
     result.seed = seed;
     result.n_point = mesh.surface.grid().n_point();
-    result.surrogate = {mesh.error_surrogate, median(mesh.seconds_surrogate)};
+    result.surrogate = mesh.surrogate;
+    result.surrogate.seconds = median(mesh.seconds_surrogate);
+    const auto with_panels = [&](PetscInt n_panel) {
+        Measurement found = mesh.solver.at(n_panel);
+        found.seconds = median(mesh.seconds_solver.at(n_panel));
+        return found;
+    };
     for (const PetscInt n_panel : settings_.sweep_panels)
-        result.solver.push_back(
-            {mesh.error_solver.at(n_panel), median(mesh.seconds_solver.at(n_panel))});
-    result.seconds_reference = median(mesh.seconds_solver.at(settings_.n_panel));
+        result.solver.push_back(with_panels(n_panel));
+    result.reference = with_panels(settings_.n_panel);
+    result.lift = mesh.force.z;
     return result;
 }
 

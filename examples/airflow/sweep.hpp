@@ -17,7 +17,8 @@ struct SweepCase {
     int64_t n_point = 0;              ///< of the mesh
     Measurement surrogate;            ///< seconds of plan and run
     std::vector<Measurement> solver;  ///< by panels, coarse to fine
-    double seconds_reference = 0;     ///< of the solver with the panels of the reference
+    Measurement reference;            ///< the solver with the panels of the reference
+    double lift = 0;                  ///< of the reference, force over dynamic pressure (m^2)
 };
 
 /// Measures the solver at several numbers of panels and the surrogate on the same bodies, against
@@ -36,14 +37,15 @@ private:
     struct Mesh {
         Surface surface;
         OwnedVec reference, pressure, prediction;
-        double error_surrogate = 0;
+        Vector3 force;  ///< of the reference
+        Measurement surrogate;
         std::vector<double> seconds_surrogate;
-        /// Errors of the solver by panels.
-        std::map<PetscInt, double> error_solver;
+        std::map<PetscInt, Measurement> solver;  ///< by panels
         std::map<PetscInt, std::vector<double>> seconds_solver;
     };
 
     PetscErrorCode create_mesh(const Body& body, int64_t n_point, Mesh* mesh) const;
+    static PetscErrorCode find_errors(const Mesh& mesh, Vec field, Measurement* found);
     PetscErrorCode run_surrogate(Mesh* mesh);
     PetscErrorCode run_solver(const Body& body, PetscInt n_panel, std::vector<Mesh>* meshes);
     SweepCase summarize(int64_t seed, const Mesh& mesh) const;

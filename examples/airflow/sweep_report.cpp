@@ -21,32 +21,31 @@ double seconds_at_equal_error(const SweepCase& one) {
     return cost_at_error(one.solver, one.surrogate.error).seconds;
 }
 
-/// Prints a row of the table of a size: errors in percent, medians of seconds and of ratios.
-PetscErrorCode print_method(MPI_Comm comm, const char* name, const std::vector<double>& error,
-                            const std::vector<double>& seconds, const std::vector<double>& ratio) {
-    PetscFunctionBegin;
-    PetscCall(PetscPrintf(comm, "%12s", name));
-    if (error.empty())
-        PetscCall(PetscPrintf(comm, " %8s %8s %8s", "-", "-", "-"));
-    else
-        PetscCall(PetscPrintf(comm, " %6.1f %% %6.1f %% %6.1f %%", 100 * median(error),
-                              100 * *std::min_element(error.begin(), error.end()),
-                              100 * *std::max_element(error.begin(), error.end())));
-    PetscCall(PetscPrintf(comm, " %9.4f", median(seconds)));
-    if (ratio.empty())
-        PetscCall(PetscPrintf(comm, " %8s\n", "1"));
-    else
-        PetscCall(PetscPrintf(comm, " %8.2f\n", median(ratio)));
-    PetscFunctionReturn(0);
+/// Returns the measurement of a method in a case.
+using Method = std::function<Measurement(const SweepCase&)>;
+
+/// Returns medians over the cases.
+Measurement median_of(const Cases& cases, const Method& method) {
+    return {median(of_each(cases, [&](const SweepCase& one) { return method(one).error; })),
+            median(of_each(cases, [&](const SweepCase& one) { return method(one).seconds; })),
+            median(of_each(cases, [&](const SweepCase& one) { return method(one).lift_error; })),
+            median(of_each(cases, [&](const SweepCase& one) { return method(one).drag_error; }))};
 }
 
-PetscErrorCode print_solver(MPI_Comm comm, PetscInt n_panel, const Cases& cases,
-                            const std::vector<double>& error,
-                            const std::function<double(const SweepCase&)>& seconds) {
+/// Prints a row of the table of a size: errors, medians of seconds and of ratios.
+PetscErrorCode print_method(MPI_Comm comm, const std::string& name, const Cases& cases,
+                            const Method& method) {
     PetscFunctionBegin;
-    const auto ratio = [&](const SweepCase& one) { return seconds(one) / one.surrogate.seconds; };
-    PetscCall(print_method(comm, (std::to_string(n_panel) + " panels").c_str(), error,
-                           of_each(cases, seconds), of_each(cases, ratio)));
+    const Measurement middle = median_of(cases, method);
+    const std::vector<double> error =
+        of_each(cases, [&](const SweepCase& one) { return method(one).error; });
+    const std::vector<double> ratio = of_each(
+        cases, [&](const SweepCase& one) { return method(one).seconds / one.surrogate.seconds; });
+    PetscCall(PetscPrintf(
+        comm, "%12s %6.1f %% %6.1f %% %6.1f %% %7.1f %% %8.3f %9.4f %8.2f\n", name.c_str(),
+        100 * middle.error, 100 * *std::min_element(error.begin(), error.end()),
+        100 * *std::max_element(error.begin(), error.end()), 100 * middle.lift_error,
+        middle.drag_error, middle.seconds, median(ratio)));
     PetscFunctionReturn(0);
 }
 
@@ -73,7 +72,7 @@ PetscErrorCode print_equal_error(MPI_Comm comm, const Settings& settings, const 
         n_lower += cost.kind == CostAtError::Kind::lower_bound;
         ratio.push_back(cost.seconds / one.surrogate.seconds);
         saved.push_back(cost.seconds - one.surrogate.seconds);
-        saved_reference.push_back(one.seconds_reference - one.surrogate.seconds);
+        saved_reference.push_back(one.reference.seconds - one.surrogate.seconds);
     }
     PetscCall(PetscPrintf(comm,
                           "at equal error: solver %.4f s, ratio %.2f (%.2f .. %.2f by body)\n",
@@ -99,6 +98,31 @@ PetscErrorCode print_equal_error(MPI_Comm comm, const Settings& settings, const 
     PetscFunctionReturn(0);
 }
 
+/// Prints what panels can do in the time of the surrogate, and the time that they need for its
+/// lift.
+PetscErrorCode print_forces(MPI_Comm comm, const Settings& settings, const Cases& cases) {
+    PetscFunctionBegin;
+    const Measurement surrogate =
+        median_of(cases, [](const SweepCase& one) { return one.surrogate; });
+    std::vector<Measurement> solver, of_lift;
+    for (std::size_t k = 0; k < settings.sweep_panels.size(); ++k) {
+        solver.push_back(median_of(cases, [k](const SweepCase& one) { return one.solver[k]; }));
+        of_lift.push_back({solver[k].lift_error, solver[k].seconds});
+    }
+    const Measurement equal = errors_at_cost(solver, surrogate.seconds);
+    const CostAtError lift = cost_at_error(of_lift, surrogate.lift_error);
+    PetscCall(PetscPrintf(
+        comm, "at equal time: solver error %.1f %%, lift %.1f %%, drag %.3f m^2%s\n",
+        100 * equal.error, 100 * equal.lift_error, equal.drag_error,
+        equal.seconds > surrogate.seconds ? " (the coarsest, which takes longer)" : ""));
+    const char* bound = lift.kind == CostAtError::Kind::upper_bound   ? "at most "
+                        : lift.kind == CostAtError::Kind::lower_bound ? "at least "
+                                                                      : "";
+    PetscCall(PetscPrintf(comm, "at equal error of lift: solver %s%.4f s, ratio %.2f\n", bound,
+                          lift.seconds, lift.seconds / surrogate.seconds));
+    PetscFunctionReturn(0);
+}
+
 PetscErrorCode print_size(MPI_Comm comm, const Settings& settings, const Cases& cases) {
     PetscFunctionBegin;
     const auto [low, high] = std::minmax_element(
@@ -107,19 +131,19 @@ PetscErrorCode print_size(MPI_Comm comm, const Settings& settings, const Cases& 
     PetscCall(PetscPrintf(comm, "\n%lld to %lld points, %d bodies\n",
                           static_cast<long long>(low->n_point),
                           static_cast<long long>(high->n_point), int(cases.size())));
-    PetscCall(PetscPrintf(comm, "%12s %8s %8s %8s %9s %8s\n", "method", "error", "least", "largest",
-                          "seconds", "ratio"));
-    PetscCall(print_method(
-        comm, "surrogate", of_each(cases, [](const SweepCase& one) { return one.surrogate.error; }),
-        of_each(cases, [](const SweepCase& one) { return one.surrogate.seconds; }), {}));
+    PetscCall(PetscPrintf(comm, "%12s %8s %8s %8s %9s %8s %9s %8s\n", "method", "error", "least",
+                          "largest", "lift", "drag", "seconds", "ratio"));
+    PetscCall(
+        print_method(comm, "surrogate", cases, [](const SweepCase& one) { return one.surrogate; }));
     for (std::size_t k = 0; k < settings.sweep_panels.size(); ++k)
-        PetscCall(
-            print_solver(comm, settings.sweep_panels[k], cases,
-                         of_each(cases, [k](const SweepCase& one) { return one.solver[k].error; }),
-                         [k](const SweepCase& one) { return one.solver[k].seconds; }));
-    PetscCall(print_solver(comm, settings.n_panel, cases, {},
-                           [](const SweepCase& one) { return one.seconds_reference; }));
+        PetscCall(print_method(comm, std::to_string(settings.sweep_panels[k]) + " panels", cases,
+                               [k](const SweepCase& one) { return one.solver[k]; }));
+    PetscCall(print_method(comm, std::to_string(settings.n_panel) + " panels", cases,
+                           [](const SweepCase& one) { return one.reference; }));
+    PetscCall(PetscPrintf(comm, "lift of the reference: %.3f m^2\n",
+                          median(of_each(cases, [](const SweepCase& one) { return one.lift; }))));
     PetscCall(print_equal_error(comm, settings, cases));
+    PetscCall(print_forces(comm, settings, cases));
     PetscFunctionReturn(0);
 }
 
@@ -136,7 +160,7 @@ PetscErrorCode print_cost(MPI_Comm comm, const Settings& settings, const Cases& 
     }
     n.push_back(double(settings.n_panel));
     seconds.push_back(
-        median(of_each(cases, [](const SweepCase& one) { return one.seconds_reference; })));
+        median(of_each(cases, [](const SweepCase& one) { return one.reference.seconds; })));
     const CostModel cost = fit_cost(n, seconds);
     PetscCall(PetscPrintf(comm,
                           "\nsolver with N panels, fitted: %.3g s * (N / 1000) + %.3g s * "
@@ -168,7 +192,7 @@ PetscErrorCode print_sweep_cases(MPI_Comm comm, const Cases& cases) {
         PetscCall(PetscPrintf(comm, "%6lld %8lld %10.2f %% %13.4f %16.4f %12.4f\n",
                               static_cast<long long>(one.seed), static_cast<long long>(one.n_point),
                               100 * one.surrogate.error, one.surrogate.seconds,
-                              seconds_at_equal_error(one), one.seconds_reference));
+                              seconds_at_equal_error(one), one.reference.seconds));
     PetscFunctionReturn(0);
 }
 
@@ -183,15 +207,15 @@ PetscErrorCode print_sweep_tables(MPI_Comm comm, const Settings& settings,
         all.insert(all.end(), size.begin(), size.end());
     }
     PetscCall(print_cost(comm, settings, all));
-    PetscCall(PetscPrintf(comm,
-                          "\nerror: relative L2 distance from the reference over the points, "
-                          "median over the bodies, least and\n"
-                          "largest; seconds: processor time of the slowest rank, median over the "
-                          "rounds and bodies; ratio:\n"
-                          "seconds over those of the surrogate, whose plan and run are counted for "
-                          "each body. Equal error:\n"
-                          "between two numbers of panels seconds are interpolated over the error, "
-                          "both logarithmic.\n"));
+    PetscCall(PetscPrintf(
+        comm,
+        "\nerror: relative L2 distance from the reference over the points, median over the bodies, "
+        "least and\nlargest; lift: relative distance from the lift of the reference; drag: in m^2 "
+        "(force over dynamic\npressure), an error as a whole, because such a flow has no drag; "
+        "seconds: processor time of the\nslowest rank, median over the rounds and bodies; ratio: "
+        "seconds over those of the surrogate, whose plan\nand run are counted for each body. Equal "
+        "error and equal time: between two numbers of panels seconds\nare interpolated over the "
+        "error, both logarithmic.\n"));
     PetscFunctionReturn(0);
 }
 

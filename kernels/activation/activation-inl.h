@@ -98,7 +98,7 @@ HWY_INLINE Vector tanh_slope(Vector u) {
     return hn::Mul(s, hn::Mul(s, e));
 }
 
-template <Activation kind, int n>
+template <Activation kind, Powers way = Powers::by_integers, int n>
 HWY_INLINE void activate_vectors(Vector (&u)[n]) {
     if constexpr (kind == Activation::identity) return;
     if constexpr (kind == Activation::tanh) {
@@ -114,7 +114,7 @@ HWY_INLINE void activate_vectors(Vector (&u)[n]) {
     Vector power[n];
 #pragma GCC unroll 16
     for (int j = 0; j < n; ++j) power[j] = activation_exponent<kind>(u[j]);
-    powers_of_two(power);
+    powers_of_two<way>(power);
 #pragma GCC unroll 16
     for (int j = 0; j < n; ++j) u[j] = hn::Div(u[j], hn::Add(broadcast(1.0f), power[j]));
 }

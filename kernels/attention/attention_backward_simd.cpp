@@ -49,22 +49,26 @@ struct Factors {
     }
 };
 
-/// Computes the scores of n_row rows.
-template <int n_row, int n_vector, bool is_biased>
-HWY_NOINLINE void score_rows(Rows a, Rows b, const Bias& bias, float* scores) {
-    Vector sum[n_row][n_vector];
-    start_scores<is_biased>(bias, sum);
-    add_products(a, b.data, b.row, sum);
+/// Computes the scores of rows [first, end), `size` at a time.
+template <int size, int n_vector, bool is_biased>
+HWY_NOINLINE void score_rows(Rows a, Rows b, int64_t first, int64_t end, const Bias& bias,
+                             float* scores) {
+    for (; first < end; first += size) {
+        Vector sum[size][n_vector];
+        start_scores<is_biased>(bias.from(first, 0), sum);
+        add_products(a, b.data + first, b.row, sum);
 #pragma GCC unroll 8
-    for (int r = 0; r < n_row; ++r) {
+        for (int r = 0; r < size; ++r) {
 #pragma GCC unroll 2
-        for (int j = 0; j < n_vector; ++j) store(sum[r][j], scores + (r * n_vector + j) * width);
+            for (int j = 0; j < n_vector; ++j)
+                store(sum[r][j], scores + ((first + r) * n_vector + j) * width);
+        }
     }
 }
 
 /// Replaces the scores of n_row rows by p = 2^(s - log_sum). Scores of lanes in the padding are
 /// arbitrary; p stays within 2^-80 and 1 for any score.
-template <int n_row, int n_vector, bool lanes_are_queries>
+template <Powers way, int n_row, int n_vector, bool lanes_are_queries>
 HWY_INLINE void weigh_rows_again(const OfQueries& of, int64_t row, float* scores) {
     constexpr int n = n_row * n_vector;
     Vector x[n];
@@ -76,39 +80,43 @@ HWY_INLINE void weigh_rows_again(const OfQueries& of, int64_t row, float* scores
         const Vector below = hn::Sub(at_least(lowest, load(scores + i * width)), log_sum);
         x[i] = at_most(broadcast(0.0f), at_least(broadcast(lowest_weight), below));
     }
-    powers_of_two(x);
+    powers_of_two<way>(x);
 #pragma GCC unroll 8
     for (int i = 0; i < n; ++i) store(x[i], scores + i * width);
 }
 
-template <int n_vector, bool lanes_are_queries>
+template <Powers way, int n_vector, bool lanes_are_queries>
 HWY_NOINLINE void weigh_again(const OfQueries& of, int64_t n, float* scores) {
-    constexpr int n_row = width == 16 ? 4 : 2;  // as in weigh_keys()
+    constexpr int n_row = width == 16 && way == Powers::by_integers ? 4 : 2;  // as in weigh_keys()
     int64_t r = 0;
     for (; r + n_row <= n; r += n_row)
-        weigh_rows_again<n_row, n_vector, lanes_are_queries>(of, r, scores + r * n_vector * width);
+        weigh_rows_again<way, n_row, n_vector, lanes_are_queries>(of, r,
+                                                                  scores + r * n_vector * width);
     for (; r < n; ++r)
-        weigh_rows_again<1, n_vector, lanes_are_queries>(of, r, scores + r * n_vector * width);
+        weigh_rows_again<way, 1, n_vector, lanes_are_queries>(of, r, scores + r * n_vector * width);
 }
 
-/// Computes ds = p (<da, db> - delta) of n_row rows.
-template <int n_row, int n_vector, bool lanes_are_queries>
-HWY_NOINLINE void slope_rows(Rows da, Rows db, const OfQueries& of, int64_t row, const float* p,
-                             float* ds) {
-    Vector sum[n_row][n_vector];
+/// Computes ds = p (<da, db> - delta) of rows [first, end), `size` at a time.
+template <int size, int n_vector, bool lanes_are_queries>
+HWY_NOINLINE void slope_rows(Rows da, Rows db, const OfQueries& of, int64_t first, int64_t end,
+                             const float* p, float* ds) {
+    for (; first < end; first += size) {
+        Vector sum[size][n_vector];
 #pragma GCC unroll 8
-    for (int r = 0; r < n_row; ++r) {
+        for (int r = 0; r < size; ++r) {
 #pragma GCC unroll 2
-        for (int j = 0; j < n_vector; ++j)
-            sum[r][j] = hn::Sub(broadcast(0.0f), element<lanes_are_queries>(of.delta, row + r, j));
-    }
-    add_products(da, db.data, db.row, sum);
+            for (int j = 0; j < n_vector; ++j)
+                sum[r][j] =
+                    hn::Sub(broadcast(0.0f), element<lanes_are_queries>(of.delta, first + r, j));
+        }
+        add_products(da, db.data + first, db.row, sum);
 #pragma GCC unroll 8
-    for (int r = 0; r < n_row; ++r) {
+        for (int r = 0; r < size; ++r) {
 #pragma GCC unroll 2
-        for (int j = 0; j < n_vector; ++j) {
-            const int64_t at = (r * n_vector + j) * width;
-            store(hn::Mul(load(p + at), sum[r][j]), ds + at);
+            for (int j = 0; j < n_vector; ++j) {
+                const int64_t at = ((first + r) * n_vector + j) * width;
+                store(hn::Mul(load(p + at), sum[r][j]), ds + at);
+            }
         }
     }
 }
@@ -117,17 +125,18 @@ HWY_NOINLINE void slope_rows(Rows da, Rows db, const OfQueries& of, int64_t row,
 template <int n_vector, bool lanes_are_queries>
 void find_slopes(const Factors& factors, int64_t n, const OfQueries& of, const Bias& bias, float* p,
                  float* ds) {
-    constexpr int64_t n_lane = n_vector * width;
-    for_blocks_of_6(n, [&](int64_t r, auto n_row) HWY_ATTR {
+    for_register_rows(n, [&](int64_t first, int64_t end, auto n_row) HWY_ATTR {
         constexpr int size = decltype(n_row)::value;
-        (bias.distance ? score_rows<size, n_vector, true>
-                       : score_rows<size, n_vector, false>)(factors.a, factors.b.from(r),
-                                                            bias.from(r, 0), p + r * n_lane);
+        (bias.distance
+             ? score_rows<size, n_vector, true>
+             : score_rows<size, n_vector, false>)(factors.a, factors.b, first, end, bias, p);
     });
-    weigh_again<n_vector, lanes_are_queries>(of, n, p);
-    for_blocks_of_6(n, [&](int64_t r, auto n_row) HWY_ATTR {
-        slope_rows<decltype(n_row)::value, n_vector, lanes_are_queries>(
-            factors.da, factors.db.from(r), of, r, p + r * n_lane, ds + r * n_lane);
+    with_fast_powers([&](auto way) HWY_ATTR {
+        weigh_again<decltype(way)::value, n_vector, lanes_are_queries>(of, n, p);
+    });
+    for_register_rows(n, [&](int64_t first, int64_t end, auto size) HWY_ATTR {
+        slope_rows<decltype(size)::value, n_vector, lanes_are_queries>(factors.da, factors.db, of,
+                                                                       first, end, p, ds);
     });
 }
 

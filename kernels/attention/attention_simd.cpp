@@ -14,29 +14,14 @@ HWY_BEFORE_NAMESPACE();
 namespace surrogate::kernels::HWY_NAMESPACE {
 namespace {
 
-/// Returns true if all |x| < 2^50, padding included. Scores of such numbers neither overflow nor
-/// are NaN.
-bool are_moderate(Tile<const float> x) {
-    auto largest = hn::Zero(Bits());
-    for (int64_t c = 0; c < x.shape[0]; ++c) {
-        const float* row = x.data + c * x.stride[0];
-        for (int64_t i = 0; i < round_up(x.shape[1], lane_count); i += width) {
-            const auto size = hn::BitCast(Bits(), hn::Abs(load(row + i)));
-            largest = hn::Max(size, largest);  // compared as integers, a NaN is larger than any
-                                               // number
-        }
-    }
-    const auto limit = hn::BitCast(Bits(), broadcast(0x1p50f));
-    return hn::AllTrue(Bits(), hn::Lt(largest, limit));
+/// Returns the largest |x|, padding included; NaN if a number is not finite.
+float largest_of(Tile<const float> x) {
+    return largest_size(x.data, x.stride[0], x.shape[0], round_up(x.shape[1], lane_count));
 }
 
-bool has_moderate_scores(const Heads& heads, Tile<const float> q, Tile<const float> k,
-                         const DistanceBias<float>& bias) {
-    if (!are_moderate(q) || !are_moderate(k)) return false;
-    if (!bias.factor) return true;
-    for (int64_t h = 0; h < heads.n_head; ++h)
-        if (!(std::abs(bias.factor[h]) < 0x1p50f)) return false;
-    return are_moderate(bias.distance);
+/// Returns an upper limit of |bias| of one head, or NaN.
+float largest_bias(const DistanceBias<float>& bias, int64_t h, float largest_distance) {
+    return bias.factor ? std::abs(bias.factor[h]) * largest_distance : 0;
 }
 
 /// Heads from this width on have enough products per score for larger register blocks; and one more
@@ -51,23 +36,28 @@ struct Extent {
     Vector maximum[n_vector], taint[n_vector];
 };
 
-/// Computes S(j, lane) of n_key keys for n_lane queries.
-template <int n_key, int n_vector, bool is_biased, bool is_careful>
-HWY_NOINLINE void score_block(Rows q, const float* k, int64_t k_row, const Bias& bias,
-                              float* scores, Extent<n_vector>& extent) {
-    Vector sum[n_key][n_vector];
-    start_scores<is_biased>(bias, sum);
-    add_products(q, k, k_row, sum);
+/// Computes S(j, lane) of keys [first, end), `size` at a time. The loop over blocks is here, so
+/// that the extent stays in registers.
+template <int size, int n_vector, bool is_biased, bool is_careful>
+HWY_NOINLINE void score_blocks(Rows q, Rows k, int64_t first, int64_t end, const Bias& bias,
+                               float* scores, Extent<n_vector>& total) {
+    Extent<n_vector> extent = total;
+    for (; first < end; first += size) {
+        Vector sum[size][n_vector];
+        start_scores<is_biased>(bias.from(first, 0), sum);
+        add_products(q, k.data + first, k.row, sum);
 #pragma GCC unroll 12
-    for (int r = 0; r < n_key; ++r) {
+        for (int r = 0; r < size; ++r) {
 #pragma GCC unroll 2
-        for (int j = 0; j < n_vector; ++j) {
-            store(sum[r][j], scores + (r * n_vector + j) * width);
-            extent.maximum[j] = at_least(sum[r][j], extent.maximum[j]);  // a NaN is not a maximum
-            if constexpr (is_careful)
-                extent.taint[j] = mul_add(sum[r][j], broadcast(0.0f), extent.taint[j]);
+            for (int j = 0; j < n_vector; ++j) {
+                store(sum[r][j], scores + ((first + r) * n_vector + j) * width);
+                extent.maximum[j] = at_least(sum[r][j], extent.maximum[j]);  // NaN: no maximum
+                if constexpr (is_careful)
+                    extent.taint[j] = mul_add(sum[r][j], broadcast(0.0f), extent.taint[j]);
+            }
         }
     }
+    total = extent;
 }
 
 /// Computes all scores; raises `maximum` and sets `taint`.
@@ -79,14 +69,14 @@ HWY_NOINLINE void score_keys(Rows q, Rows k, int64_t n_key, const Bias& bias, fl
         extent.maximum[j] = load(maximum + j * width);
         extent.taint[j] = broadcast(0.0f);
     }
-    const auto score = [&](int64_t i, auto n) HWY_ATTR {
-        score_block<decltype(n)::value, n_vector, is_biased, is_careful>(
-            q, k.data + i, k.row, bias.from(i, 0), scores + i * n_vector * width, extent);
+    const auto score = [&](int64_t first, int64_t end, auto size) HWY_ATTR {
+        score_blocks<decltype(size)::value, n_vector, is_biased, is_careful>(q, k, first, end, bias,
+                                                                             scores, extent);
     };
     if (q.n_dim >= wide_dims)
-        for_register_blocks(n_key, score);
+        for_wide_rows(n_key, score);
     else
-        for_blocks_of_6(n_key, score);
+        for_register_rows(n_key, score);
     for (int j = 0; j < n_vector; ++j) {
         store(extent.maximum[j], maximum + j * width);
         store(extent.taint[j], taint + j * width);
@@ -99,17 +89,19 @@ struct Lanes {
 };
 
 template <int n_vector>
-void attend_block(Rows q, Rows k, Rows v, int64_t n_key, float w, const Bias& bias, bool is_careful,
+void attend_block(Rows q, Rows k, Rows v, int64_t n_key, float w, const Bias& bias, float lowest,
                   float* scores, Lanes state) {
     constexpr int64_t n_lane = n_vector * width;
     alignas(64) float maximum[n_lane], rescale[n_lane], sum[n_lane], taint[n_lane];
     for (int64_t j = 0; j < n_lane; j += width) store(load(state.maximum + j), maximum + j);
+    const bool is_careful = lowest == any_score;
     const auto score = bias.distance ? is_careful ? score_keys<n_vector, true, true>
                                                   : score_keys<n_vector, true, false>
                        : is_careful ? score_keys<n_vector, false, true>
                                      : score_keys<n_vector, false, false>;
     score(q, k, n_key, bias, scores, maximum, taint);
-    weigh_block<n_vector>(n_key, scores, maximum, state.maximum, rescale, sum, lowest_weight);
+    weigh_block<n_vector>(n_key, scores, maximum, state.maximum, rescale, sum, lowest_weight,
+                          lowest);
     for (int64_t j = 0; j < n_lane; j += width) {
         const Vector old = mul_add(load(state.sum + j), load(rescale + j), load(taint + j));
         store(mul_add(load(sum + j), broadcast(w), old), state.sum + j);
@@ -120,19 +112,25 @@ void attend_block(Rows q, Rows k, Rows v, int64_t n_key, float w, const Bias& bi
 void attend(const Heads& heads, Tile<const float> q, Tile<const float> k, Tile<const float> v,
             float w, const DistanceBias<float>& bias, float* scratch, SoftmaxState<float> state) {
     if (w == 0) return;
-    const bool is_careful = heads.n_key_dim >= wide_dims || !has_moderate_scores(heads, q, k, bias);
+    const float distance = bias.factor ? largest_of(bias.distance) : 0;
     const int64_t n_key = k.shape[1], n_query = round_up(q.shape[1], lane_count);
     for (int64_t h = 0; h < heads.n_head; ++h) {
         const Rows queries = rows_of_head(q, h, heads.n_key_dim),
                    keys = rows_of_head(k, h, heads.n_key_dim),
                    values = rows_of_head(v, h, heads.n_value_dim);
         const Bias added = bias_of_head(bias, h);
+        const float lowest =
+            heads.n_key_dim >= wide_dims
+                ? any_score
+                : least_score(queries.data, queries.row, heads.n_key_dim, n_query,
+                              largest_size(keys.data, keys.row, heads.n_key_dim, n_key),
+                              largest_bias(bias, h, distance));
         for (int64_t first = 0; first < n_key; first += max_keys) {
             const int64_t count = std::min(max_keys, n_key - first);
             for_lanes(n_query, [&](int64_t i, auto n) HWY_ATTR {
                 attend_block<decltype(n)::value>(
                     queries.from(i), keys.from(first), values.from(first), count, w,
-                    added.from(first, i), is_careful, scratch,
+                    added.from(first, i), lowest, scratch,
                     {state.maximum(h) + i, state.sum(h) + i, state.value(h) + i});
             });
         }

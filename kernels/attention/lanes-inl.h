@@ -34,9 +34,29 @@ HWY_INLINE void for_lanes(int64_t n, const Body& body) {
     for (; lane < n; lane += width) body(lane, std::integral_constant<int, 1>());
 }
 
-/// Calls body(first, size) for register blocks of n rows x most_vectors vectors of lanes; size is a
-/// constant of the compiler. 6 x 2 sums and their operands fill the 16 registers of AVX2, 12 x 2
-/// the 32 of AVX-512, where twelve sums do not keep two units of 512 bits busy (attention.md).
+/// Calls body(first, end, size) for rows [first, end) that are processed `size` at a time, a
+/// constant of the compiler: 6 x 2 sums fit 16 registers, 8 x 2 fit 32. The rest follows in equal
+/// parts.
+template <class Body>
+HWY_INLINE void for_register_rows(int64_t n, const Body& body) {
+    constexpr int most = HWY_TARGET == HWY_AVX3 ? 8 : 6;
+    const int64_t whole = n / most * most;
+    if (whole > 0) body(int64_t{0}, whole, std::integral_constant<int, most>());
+    for_blocks_of_6(n - whole, [&](int64_t first, auto size)
+                                   HWY_ATTR { body(whole + first, whole + first + size, size); });
+}
+
+/// The same for rows with many products each: 12 x 2 sums fit 32 registers, and twelve do not keep
+/// two units of 512 bits busy (attention.md).
+template <class Body>
+HWY_INLINE void for_wide_rows(int64_t n, const Body& body) {
+    const int64_t whole = HWY_TARGET == HWY_AVX3 ? n / 12 * 12 : 0;
+    if (whole > 0) body(int64_t{0}, whole, std::integral_constant<int, 12>());
+    for_register_rows(n - whole, [&](int64_t first, int64_t end, auto size)
+                                     HWY_ATTR { body(whole + first, whole + end, size); });
+}
+
+/// Calls body(first, size) for register blocks of n rows, as for_wide_rows() for every block.
 template <class Body>
 HWY_INLINE void for_register_blocks(int64_t n, const Body& body) {
 #if HWY_TARGET == HWY_AVX3

@@ -8,6 +8,9 @@
 #define SURROGATE_SOFTMAX_INL_H_
 #endif
 
+#include <bit>
+#include <limits>
+
 #include "kernels/base/vector-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -26,9 +29,52 @@ constexpr float lowest_weight = -80;
 /// overflow.
 constexpr float no_score = -0x1.ep127f;
 
+/// Means "scores may be as small as they want" where a lower limit of scores is asked for.
+constexpr float any_score = -std::numeric_limits<float>::infinity();
+
 /// Scores above this size need the careful path: neighboring floats are then so far apart that m -
 /// 125 may round to m.
 constexpr float huge_score = 0x1p20f;
+
+/// Returns the larger of `largest` and |x| as bits, compared as integers: a NaN is larger than
+/// infinity and stays.
+HWY_INLINE hn::Vec<Bits> larger_size(hn::Vec<Bits> largest, Vector x) {
+    return hn::Max(largest, hn::BitCast(Bits(), hn::Abs(x)));
+}
+
+/// Returns the largest size over all lanes, or NaN if a number was not finite.
+HWY_INLINE float size_of_bits(hn::Vec<Bits> largest) {
+    const uint32_t bits = hn::GetLane(hn::MaxOfLanes(Bits(), largest));
+    constexpr float nan = std::numeric_limits<float>::quiet_NaN();
+    return bits < 0x7f800000u ? std::bit_cast<float>(bits) : nan;
+}
+
+/// Returns the largest |x| of n_row rows of n numbers, or NaN if one is not finite.
+inline float largest_size(const float* x, int64_t row, int64_t n_row, int64_t n) {
+    auto largest = hn::Zero(Bits());
+    for (int64_t r = 0; r < n_row; ++r, x += row) {
+        int64_t i = 0;
+        for (; i + width <= n; i += width) largest = larger_size(largest, load(x + i));
+        for (; i < n; ++i) largest = larger_size(largest, broadcast(x[i]));
+    }
+    return size_of_bits(largest);
+}
+
+/// Returns a lower limit of the scores of n_lane queries (n_dim, row) with keys whose channels have
+/// at most the size `key`, and a bias of at most the size `bias`; any_score if they may be huge,
+/// not finite or NaN.
+inline float least_score(const float* queries, int64_t row, int64_t n_dim, int64_t n_lane,
+                         float key, float bias = 0) {
+    auto largest = hn::Zero(Bits());  // sum of |q| over channels
+    for (int64_t i = 0; i < n_lane; i += width) {
+        Vector sum = broadcast(0.0f);
+        for (int64_t d = 0; d < n_dim; ++d)
+            sum = hn::Add(sum, hn::Abs(load(queries + d * row + i)));
+        largest = larger_size(largest, sum);
+    }
+    const float limit = 1.001f * (key * size_of_bits(largest) + bias);
+    return limit < huge_score ? -limit : any_score;
+}
 
 /// Returns the lower limit of scores beside a maximum m. It is low enough that 2^(limit - m) is
 /// negligible, and m - limit is exact enough. For huge m a fixed distance would be lost in
@@ -83,16 +129,17 @@ HWY_INLINE Vector log_two(Vector x) {
 }
 
 /// Applies weigh_keys() to n_row keys, beginning at `scores`.
-template <int n_row, int n_vector>
+template <Powers way, bool is_clamped, int n_row, int n_vector>
 HWY_INLINE void weigh_rows(const Vector* largest, const Vector* lowest, float* scores,
                            Vector* sum) {
     Vector x[n_row * n_vector];
 #pragma GCC unroll 8
     for (int j = 0; j < n_row * n_vector; ++j) {
-        const Vector score = at_least(lowest[j % n_vector], load(scores + j * width));
+        Vector score = load(scores + j * width);
+        if constexpr (is_clamped) score = at_least(lowest[j % n_vector], score);
         x[j] = hn::Sub(score, largest[j % n_vector]);
     }
-    powers_of_two(x);
+    powers_of_two<way>(x);
 #pragma GCC unroll 8
     for (int j = 0; j < n_row * n_vector; ++j) {
         sum[j % n_vector] = hn::Add(sum[j % n_vector], x[j]);
@@ -101,8 +148,8 @@ HWY_INLINE void weigh_rows(const Vector* largest, const Vector* lowest, float* s
 }
 
 /// Replaces scores by weights 2^max(limit, S - m), in place, and returns their sums. A NaN score
-/// gives a NaN weight.
-template <int n_vector>
+/// gives a NaN weight. Without is_clamped, no score is below the limit.
+template <int n_vector, Powers way = Powers::by_integers, bool is_clamped = true>
 HWY_NOINLINE void weigh_keys(int64_t n_key, const float* maximum, float* scores, float* sums,
                              float limit = lowest_power) {
     Vector sum[n_vector], largest[n_vector], lowest[n_vector];
@@ -111,13 +158,15 @@ HWY_NOINLINE void weigh_keys(int64_t n_key, const float* maximum, float* scores,
         largest[j] = load(maximum + j * width);
         lowest[j] = hn::Add(largest[j], broadcast(limit));
     }
-    constexpr int n_row =
-        width == 16 ? 4 : 2;  // vectors in flight against registers; measured in flare.md
+    // Vectors in flight against registers; measured in flare.md.
+    constexpr int n_row = width == 16 && way == Powers::by_integers ? 4 : 2;
     int64_t i = 0;
     for (; i + n_row <= n_key; i += n_row)
-        weigh_rows<n_row, n_vector>(largest, lowest, scores + i * n_vector * width, sum);
+        weigh_rows<way, is_clamped, n_row, n_vector>(largest, lowest, scores + i * n_vector * width,
+                                                     sum);
     for (; i < n_key; ++i)
-        weigh_rows<1, n_vector>(largest, lowest, scores + i * n_vector * width, sum);
+        weigh_rows<way, is_clamped, 1, n_vector>(largest, lowest, scores + i * n_vector * width,
+                                                 sum);
     for (int j = 0; j < n_vector; ++j) store(sum[j], sums + j * width);
 }
 
@@ -128,17 +177,27 @@ HWY_NOINLINE void weigh_keys(int64_t n_key, const float* maximum, float* scores,
 ///   rescale        (n_lane)  factor for the sums and values so far
 ///   sums           (n_lane)  sums of the new weights
 ///   limit          smallest exponent of a weight
+///   lowest         no score of a lane is smaller
 template <int n_vector>
 HWY_INLINE void weigh_block(int64_t n_key, float* scores, float* block_maximum, float* old_maximum,
-                            float* rescale, float* sums, float limit = lowest_power) {
+                            float* rescale, float* sums, float limit = lowest_power,
+                            float lowest = any_score) {
     constexpr int64_t n_lane = n_vector * width;
+    bool is_clamped = false;
     for (int64_t j = 0; j < n_lane; j += width) {
         const Vector largest = load(block_maximum + j);
         store(power_of_difference(load(old_maximum + j), largest), rescale + j);
         store(largest, old_maximum + j);
         store(tame_huge_scores(largest, n_key, n_lane, scores + j), block_maximum + j);
+        const Vector smallest = hn::Add(largest, broadcast(limit));
+        is_clamped |= !hn::AllTrue(Tag(), hn::Le(smallest, broadcast(lowest)));
     }
-    weigh_keys<n_vector>(n_key, block_maximum, scores, sums, limit);
+    with_fast_powers([&](auto w) HWY_ATTR {
+        constexpr Powers way = decltype(w)::value;
+        const auto weigh =
+            is_clamped ? weigh_keys<n_vector, way> : weigh_keys<n_vector, way, false>;
+        weigh(n_key, block_maximum, scores, sums, limit);
+    });
 }
 
 }  // namespace surrogate::kernels::HWY_NAMESPACE

@@ -4,10 +4,15 @@
 #include <hwy/targets.h>
 #include <omp.h>
 
+#if HWY_ARCH_X86
+#include <cpuid.h>
+#endif
+
 #include <algorithm>
 #include <string>
 
 #include "kernels/base/error.hpp"
+#include "kernels/base/processor.hpp"
 
 namespace surrogate::kernels {
 
@@ -45,6 +50,19 @@ bool has_vector_level(VectorLevel level) {
         case VectorLevel::avx512: return HWY_ARCH_X86 && (targets & HWY_AVX3);
     }
     return false;
+}
+
+bool has_fast_scaling() {
+#if HWY_ARCH_X86
+    static const bool is_intel = [] {
+        unsigned highest, name[3];
+        return __get_cpuid(0, &highest, &name[0], &name[1], &name[2]) != 0 &&
+               name[0] == signature_INTEL_ebx;
+    }();
+    return is_intel;
+#else
+    return false;
+#endif
 }
 
 int openmp_threads() {

@@ -9,6 +9,8 @@
 #define SURROGATE_ATTEND_INL_H_
 #endif
 
+#include <hwy/cache_control.h>
+
 #include <algorithm>
 
 #include "kernels/attention/softmax-inl.h"
@@ -62,6 +64,23 @@ struct AnyShape {
     int64_t value_dim_step() const { return value_dim_step_; }
 };
 
+/// Rows that are used next: two groups of n_row rows of n_column numbers. They are asked for a few
+/// at a time between the phases of the current rows, because a processor has only 10 to 16 requests
+/// to the memory in flight.
+struct RowsAhead {
+    const float* rows[2];
+    int64_t row[2], n_row, n_column;
+    int64_t n_ask = 1;  // rows at a time
+
+    void ask() {
+        for (int64_t i = std::min(n_ask, n_row); i > 0; --i, --n_row)
+            for (int j : {0, 1}) {
+                for (int64_t c = 0; c < n_column; c += lane_count) hwy::Prefetch(rows[j] + c);
+                rows[j] += row[j];
+            }
+    }
+};
+
 template <class Shape>
 struct Block {
     Shape shape;
@@ -69,6 +88,8 @@ struct Block {
     const float *keys, *values;  // (n_key, n_dim)
     int64_t n_key;
     const float* key_score = nullptr;  // (n_key): added to all scores of a key; null: 0
+    float lowest = any_score;          // no score is smaller
+    RowsAhead* ahead = nullptr;
 
     int64_t key_at(int64_t i, int64_t d) const {
         return i * shape.step() + d * shape.key_dim_step();
@@ -83,7 +104,9 @@ struct Block {
                 keys + key_at(first, 0),
                 values + value_at(first, 0),
                 std::min(max_keys, n_key - first),
-                key_score ? key_score + first : nullptr};
+                key_score ? key_score + first : nullptr,
+                lowest,
+                ahead};
     }
 };
 
@@ -129,9 +152,11 @@ template <int n_vector, bool has_key_score = false, class Shape>
 HWY_NOINLINE void score_keys(const Block<Shape>& block, float* scores, float* maximum) {
     Vector largest[n_vector];
     for (int j = 0; j < n_vector; ++j) largest[j] = load(maximum + j * width);
+    // Chains of sums that hide the latency of two units against registers.
+    constexpr int n_row = HWY_TARGET == HWY_AVX3 ? 8 : 4;
     int64_t i = 0;
-    for (; i + 4 <= block.n_key; i += 4)
-        score_rows<4, n_vector, has_key_score>(block, i, scores, largest);
+    for (; i + n_row <= block.n_key; i += n_row)
+        score_rows<n_row, n_vector, has_key_score>(block, i, scores, largest);
     for (; i < block.n_key; ++i) score_rows<1, n_vector, has_key_score>(block, i, scores, largest);
     for (int j = 0; j < n_vector; ++j) store(largest[j], maximum + j * width);
 }
@@ -193,16 +218,24 @@ HWY_INLINE void attend_block(const Block<Shape>& block, State state, float* scor
     } else {
         score_keys<n_vector>(block, scores, maximum);
     }
-    weigh_block<n_vector>(block.n_key, scores, maximum, state.maximum, rescale, sum);
+    weigh_block<n_vector>(block.n_key, scores, maximum, state.maximum, rescale, sum, lowest_power,
+                          block.lowest);
     for (int64_t j = 0; j < n_lane; j += width)
         store(mul_add(load(state.sum + j), load(rescale + j), load(sum + j)), state.sum + j);
+    if (block.ahead) block.ahead->ask();
     gather_values<n_vector>(block, scores, rescale, state);
+    if (block.ahead) block.ahead->ask();
 }
 
 /// Adds all keys to all lanes (a multiple of lane_count) of a state.
 template <class Shape>
 void attend(const Block<Shape>& all, int64_t n_lane, State state) {
     constexpr int n_vector = most_vectors;
+    if (all.ahead) {
+        const int64_t n_group = (n_lane + n_vector * width - 1) / (n_vector * width);
+        const int64_t n_asked = 2 * n_group * ((all.n_key + max_keys - 1) / max_keys);
+        all.ahead->n_ask = (all.ahead->n_row + n_asked - 1) / n_asked;
+    }
     alignas(64) float scores[max_keys * n_vector * width];  // (n_key, lanes)
     for (int64_t first = 0; first < all.n_key; first += max_keys) {
         Block<Shape> block = all.from(first);
@@ -231,6 +264,8 @@ HWY_INLINE Vector taint_of_lanes(const float* k, int64_t row, int64_t n_dim) {
 struct LatentHead {
     const float *keys, *z;
     int64_t n_latent, n_dim;
+    float lowest = any_score;    // no score is smaller
+    RowsAhead* ahead = nullptr;  // of the points
 };
 
 }  // namespace surrogate::kernels::flare::HWY_NAMESPACE

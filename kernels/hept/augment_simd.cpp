@@ -130,7 +130,9 @@ bool finish(const Head<float>& head, Tile<const float> x, float* qkv, float* sca
     scale(head, x, scaled);
     bool is_good = true;
     for (int64_t i = 0; i < n_point; i += double_width) {
-        const int64_t n = std::min(double_width, n_point - i);
+        const int64_t n = std::min(double_width, n_point - i), stride = head.shape.stride();
+        for (int64_t c = i * stride; c < (i + n) * stride; c += lane_count)
+            __builtin_prefetch(rows + c, 0, 2);  // written below
         for_blocks_of_6(head.n_table, [&](int64_t t, auto n_table) HWY_ATTR {
             is_good =
                 hash_points<decltype(n_table)::value>(head, parts, i, n, t, hashes) && is_good;

@@ -83,8 +83,23 @@ HWY_INLINE void copy(const float* from, int64_t n, float* to) {
 /// Copies n numbers, then writes zeros up to a multiple of lane_count.
 HWY_INLINE void copy_padded(const float* from, int64_t n, float* to) {
     const int64_t n_padded = round_up(n, lane_count);
+#if HWY_TARGET == HWY_AVX3
+    int64_t c = 0;
+    for (; c + width <= n; c += width) store(load(from + c), to + c);
+    if (c == n_padded) return;
+    // A masked load reads nothing behind the n, but waits for the cache line of its last lane:
+    // hence half a vector where that is sufficient.
+    const hn::Half<Tag> half;
+    const auto rest = static_cast<size_t>(n - c);
+    const Vector last =
+        n - c <= width / 2
+            ? hn::ZeroExtendVector(Tag(), hn::MaskedLoad(hn::FirstN(half, rest), half, from + c))
+            : hn::MaskedLoad(hn::FirstN(Tag(), rest), Tag(), from + c);
+    store(last, to + c);
+#else
     for (int64_t c = n / width * width; c < n_padded; c += width) store(broadcast(0.0f), to + c);
     copy(from, n, to);
+#endif
 }
 
 /// Replaces squared distances by weights exp(-square / 2); weights below 2^-126 are zero.

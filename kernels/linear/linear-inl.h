@@ -120,7 +120,7 @@ struct EpilogueRow {
 };
 
 /// Computes the results of n vectors from point i on from their sums.
-template <Activation activation, int n>
+template <Activation activation, Powers way, int n>
 HWY_INLINE void finish_vectors(const EpilogueRow& at, int64_t i) {
     Vector value[n];
     const auto each = [&](const auto& body) HWY_ATTR {
@@ -129,7 +129,7 @@ HWY_INLINE void finish_vectors(const EpilogueRow& at, int64_t i) {
     };
     each([&](Vector& x, int64_t k) HWY_ATTR { x = load(at.sums + k); });
     if (at.kept) each([&](Vector x, int64_t k) HWY_ATTR { store(x, at.kept + k); });
-    activate_vectors<activation>(value);
+    activate_vectors<activation, way>(value);
     if (at.factor)
         each([&](Vector& x, int64_t k) HWY_ATTR { x = hn::Mul(x, load(at.factor + k)); });
     if (at.residual)
@@ -141,7 +141,7 @@ HWY_INLINE void finish_vectors(const EpilogueRow& at, int64_t i) {
 
 /// Applies the epilogue to rows o.. of y, points from `first`, whose sums are `sums` (n_row,
 /// n_lane).
-template <Activation activation>
+template <Activation activation, Powers way>
 HWY_NOINLINE void finish_rows(Tile<const float> sums, const Epilogue& epilogue, Tile<float> y,
                               int64_t o, int64_t first) {
     constexpr int n = n_block_vector;
@@ -153,8 +153,9 @@ HWY_NOINLINE void finish_rows(Tile<const float> sums, const Epilogue& epilogue, 
                              row(epilogue.before, o + r, first),
                              row(y, o + r, first)};
         int64_t i = 0;
-        for (; i + n * width <= sums.shape[1]; i += n * width) finish_vectors<activation, n>(at, i);
-        for (; i < sums.shape[1]; i += width) finish_vectors<activation, 1>(at, i);
+        for (; i + n * width <= sums.shape[1]; i += n * width)
+            finish_vectors<activation, way, n>(at, i);
+        for (; i < sums.shape[1]; i += width) finish_vectors<activation, way, 1>(at, i);
     }
 }
 
@@ -211,7 +212,9 @@ void long_layer(const Matrix& matrix, Tile<const float> x, const Epilogue& epilo
             matrix.bias ? matrix.bias + o : nullptr};
         linear_rows<Activation::identity, false, n>(rows, points(x, first, count), {}, sums, 0, 0,
                                                     count);
-        finish_rows<activation>(sums, epilogue, y, o, first);
+        with_fast_powers([&](auto way) HWY_ATTR {
+            finish_rows<activation, decltype(way)::value>(sums, epilogue, y, o, first);
+        });
     };
     for_resident_points(n_lane, matrix.n_column, [&](int64_t first, int64_t end) HWY_ATTR {
         for_row_blocks(matrix.n_row, [&](int64_t o, auto n_row) HWY_ATTR {

@@ -57,10 +57,9 @@ HWY_INLINE void multiply_ancestors(Rows x, const Group& group, const float* Node
     }
 }
 
-/// Computes the weights of lane_count queries: (n_ancestor + count, lane_count); the weights of
-/// each softmax add up to 1.
-HWY_INLINE void weigh_group(Rows q, const Group& group, float* weights) {
-    multiply_ancestors(q, group, &Node<float>::k, group.key_channel, weights);
+/// Completes the weights of lane_count queries, whose scores of ancestors are given: (n_ancestor +
+/// count, lane_count); the weights of each softmax add up to 1.
+HWY_INLINE void weigh_kin(Rows q, const Group& group, float* weights) {
     if (group.n_ancestor > 0) weigh(group.n_ancestor, weights);
     if (group.count == 0) return;
     float* siblings = weights + group.n_ancestor * lane_count;
@@ -71,6 +70,12 @@ HWY_INLINE void weigh_group(Rows q, const Group& group, float* weights) {
             store(hn::Add(load(last + j), broadcast(group.bonus)), last + j);
     }
     weigh(group.count, siblings);
+}
+
+/// Computes the weights of lane_count queries.
+HWY_INLINE void weigh_group(Rows q, const Group& group, float* weights) {
+    multiply_ancestors(q, group, &Node<float>::k, group.key_channel, weights);
+    weigh_kin(q, group, weights);
 }
 
 inline Group group_of(const Heads& heads, int64_t h, int64_t n_node, Tile<const float> k,

@@ -271,6 +271,16 @@ TEST(AirflowSpeed, CostOutsideTheMeasurementsIsABound) {
     EXPECT_EQ(fine.seconds, 4);
 }
 
+TEST(AirflowSpeed, ErrorsAtACostAreInterpolatedInLogarithms) {
+    const std::vector<Measurement> solver = {{0.16, 1, 0.4, 0}, {0.04, 4, 0.1, 0}};
+    const Measurement between = errors_at_cost(solver, 2);
+    EXPECT_NEAR(between.error, 0.08, 1e-12);
+    EXPECT_NEAR(between.lift_error, 0.2, 1e-12);
+    EXPECT_EQ(between.drag_error, 0);
+    EXPECT_EQ(errors_at_cost(solver, 0.5).error, 0.16);
+    EXPECT_EQ(errors_at_cost(solver, 9).error, 0.04);
+}
+
 TEST(AirflowSpeed, MedianOfAnEvenCountIsTheMeanOfTheMiddle) {
     EXPECT_EQ(median({3}), 3);
     EXPECT_EQ(median({9, 1, 5}), 5);
@@ -319,7 +329,11 @@ TEST(AirflowSweep, ErrorsFallWithPanelsAndSecondsAreMeasured) {
         ASSERT_EQ(one.solver.size(), 2u);
         EXPECT_LT(one.solver[1].error, one.solver[0].error);
         EXPECT_GT(one.solver.back().error, 0);
-        EXPECT_GT(one.seconds_reference, one.solver[0].seconds);  // 25 times the pairs of panels
+        EXPECT_LT(one.solver.back().lift_error, 0.5);
+        EXPECT_LT(one.lift, 0);  // the ground pulls the body down
+        EXPECT_EQ(one.reference.lift_error, 0);
+        EXPECT_GT(one.reference.drag_error, 0);
+        EXPECT_GT(one.reference.seconds, one.solver[0].seconds);  // 25 times the pairs of panels
     }
 }
 
@@ -349,6 +363,7 @@ TEST(AirflowSettings, SweepNamesTheOptionThatItRejects) {
         {"-sweep_panels", "50", "from 100"},
         {"-sweep_points", "10", "-sweep_points is 10"},
         {"-sweep_rounds", "0", "-sweep_rounds is 0"},
+        {"-near", "0.5", "-near is 0.5, expected a number from 1"},
         {"-training_seconds", "-1", "-training_seconds is -1"},
         {"-output", "folder", "remove -output"},
         {"-model", "", "-model is empty"}};

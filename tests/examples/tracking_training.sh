@@ -53,6 +53,10 @@ grep -q "seconds: plan" run.log || fail "the model was not used" run.log
 same_score accuracy '.*accuracy@k \([0-9.]*\) %.*' '{"accuracy":\([0-9.e-]*\),.*'
 "$surrogate" check $model > check.log 2>&1 || fail "check" check.log
 
+# The second recipe goes on with the model of the first.
+recipe train_many_collisions.toml hits watched
+"$surrogate" check training_many_collisions/average.safetensors > check.log 2>&1 || fail "check" check.log
+
 same_data "$pileup" particles -particles 1500 -pileup 15 -events 4 -seed 100
 same_data "$pileup" watched_particles -particles 1500 -pileup 15 -events 2 -seed 200
 recipe pileup/train.toml particles watched_particles

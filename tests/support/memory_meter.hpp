@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 namespace surrogate::test {
 
@@ -13,9 +14,11 @@ public:
     int64_t peak_bytes() const;  ///< largest sum of live allocations, beyond what lived before
     int64_t live_bytes() const;  ///< what lives now beyond that
     int64_t n_allocation() const;
+    /// Returns the sizes that were asked for, of `least` bytes and more.
+    std::vector<int64_t> large_sizes(int64_t least) const;
 
 private:
-    int64_t live_before_, count_before_;
+    int64_t live_before_, count_before_, large_before_;
 };
 
 }  // namespace surrogate::test

@@ -20,18 +20,20 @@ struct Shape {
     int64_t k, n_node, n_ancestor;
     bool has_siblings = true, has_children = true;
     int64_t n_last = 1;
+    bool are_cousins = false;  ///< groups share all ancestors above their parents, in equal strides
 
     int64_t n_group() const { return (n_node + k - 1) / k; }
     std::string text() const {
-        return "k " + std::to_string(k) + ", nodes " + std::to_string(n_node) + ", ancestors " +
-               std::to_string(n_ancestor) + ", heads " + std::to_string(heads.n_head) + " of " +
-               std::to_string(heads.n_key_dim) + " and " + std::to_string(heads.n_value_dim);
+        return std::string(are_cousins ? "cousins, " : "") + "k " + std::to_string(k) + ", nodes " +
+               std::to_string(n_node) + ", ancestors " + std::to_string(n_ancestor) + ", heads " +
+               std::to_string(heads.n_head) + " of " + std::to_string(heads.n_key_dim) + " and " +
+               std::to_string(heads.n_value_dim);
     }
 };
 
 /// Every k with its own path or remainder: less than, equal to, more than and multiples of a
 /// vector, one group a tile; groups cut short, to one node too; all numbers of ancestors a tree may
-/// have.
+/// have; whole tiles below one grandparent, and with a rest.
 inline const std::vector<Shape> tree_shapes = {
     {{1, 1, 1}, 2, 2, 1},
     {{2, 3, 5}, 2, 63, 9},
@@ -51,6 +53,10 @@ inline const std::vector<Shape> tree_shapes = {
     {{1, 128, 128}, 16, 64, 9},
     {{2, 3, 4}, 100, 100, 2},
     {{1, 6, 5}, 100, 67, 1, true, true, 34},
+    {{2, 16, 17}, 16, 64, 4, true, false, 1, true},
+    {{1, 9, 8}, 16, 64, 1, true, true, 1, true},
+    {{2, 5, 8}, 16, 76, 7, true, true, 5, true},
+    {{1, 6, 10}, 16, 64, 3, false, true, 1, true},
 };
 
 /// One average of the formula: query q(b), n keys key(j, b) of n_dim channels b, values value(j),
@@ -86,7 +92,8 @@ inline double forward_bound(int64_t n, int64_t d, double eps, double score_size)
 }
 
 /// Attention of a tile to its surroundings: memory, and the formula in double. Ancestor a of group
-/// g stands in column g / 2^a of its level, so that some are shared.
+/// g stands in column g / 2^a of its level, so that some are shared; ancestors of cousins above
+/// their parents in column 0.
 template <class T>
 struct TreeProblem {
     explicit TreeProblem(const Shape& of, Layout layout = {})
@@ -96,7 +103,7 @@ struct TreeProblem {
           v(TileBox<T>::input, of.heads.n_value_channel(), of.n_node, layout),
           children(TileBox<T>::input, of.heads.n_value_channel(), of.n_node, {2, 1}) {
         for (int64_t a = 0; a < of.n_ancestor; ++a) {
-            const Layout upper{a % 3, a};
+            const Layout upper{of.are_cousins ? 1 : a % 3, a};
             upper_k.emplace_back(TileBox<T>::input, of.heads.n_key_channel(), of.n_group(), upper);
             upper_v.emplace_back(TileBox<T>::input, of.heads.n_value_channel(), of.n_group(),
                                  upper);
@@ -120,7 +127,9 @@ struct TreeProblem {
         for (TileBox<T>& box : upper_v) boxes.push_back(&box);
         return boxes;
     }
-    static int64_t column(int64_t g, int64_t a) { return g >> a; }
+    int64_t column(int64_t g, int64_t a) const {
+        return !shape.are_cousins ? g >> a : a == 0 ? g : 0;
+    }
 
     /// Valid as long as the problem lives and `nodes` is not asked for again.
     Surroundings<T> around() {

@@ -143,6 +143,9 @@ TEST(SequoiaTree, IsCutWhereEveryRankHasEightNodes) {
     EXPECT_EQ(sequoia::Tree(20, 16, 0, 8).cut(), 1);        // two ranks work
     EXPECT_EQ(sequoia::Tree(1, 16, 0, 8).cut(), 0);
     EXPECT_EQ(sequoia::Tree(0, 16, 0, 8).cut(), 0);
+    // Level 1 has 8 nodes per rank, but 62,500 are more than a rank's leaves and their ancestors.
+    EXPECT_EQ(sequoia::Tree(1000000, 16, 0, 512).cut(), 3);
+    EXPECT_LT(sequoia::Tree(1000000, 16, 0, 4096).n_held(), 5000);
 }
 
 /// Every node below the cut has one owner, who also owns its parent.

@@ -141,10 +141,45 @@ class Packages(unittest.TestCase):
             before = torch.get_num_threads()
             plan.run()
             self.assertEqual(torch.get_num_threads(), before)
+        self.assertLess(np.abs(u - self.expected(x, k)).max(), 1e-5)
+
+    def expected(self, x, k):
         with torch.no_grad():
             normalized = np.hstack([(x - 0.5) / 0.3, (k - 2.0) / 1.5]).astype(np.float32)
-            expected = mlp()(torch.from_numpy(normalized)).numpy() * 2.0 + 1.0
-        self.assertLess(np.abs(u - expected).max(), 1e-5)
+            return mlp()(torch.from_numpy(normalized)).numpy() * 2.0 + 1.0
+
+    def test_a_time_loop_steps_with_a_package(self):
+        import surrogate
+
+        x = np.linspace(0, 1, 1000).reshape(-1, 1)
+        k, u = 2 + x, np.zeros((1000, 1))
+        with surrogate.Context(allow_code=True) as context:
+            loop = surrogate.TimeLoop(surrogate.Plan(surrogate.Model(context, self.point), surrogate.Domain(context, x)),
+                                      range="fallback")
+            loop.bind("k", k)
+            loop.bind("u", u, "m/s")
+            loop.set_fallback(lambda time_s, dt_s: u.fill(-1))
+            self.assertEqual(loop.step(0.5), surrogate.StepOutcome.ACCEPTED)
+            self.assertLess(np.abs(u - self.expected(x, k)).max(), 1e-5)
+            k += 20  # outside of the card's range
+            self.assertEqual(loop.step(0.5), surrogate.StepOutcome.FALLBACK)
+            self.assertTrue((u == -1).all())
+
+    @unittest.skipUnless(importlib.util.find_spec("petsc4py"), "this Python has no petsc4py")
+    def test_vecs_of_petsc_take_its_predictions(self):
+        import surrogate
+        import surrogate.petsc
+        from petsc4py import PETSc
+
+        grid = PETSc.DMDA().create([1000], dof=1)
+        grid.setUniformCoordinates(0, 1)
+        k, u = grid.createGlobalVec(), grid.createGlobalVec()
+        x = grid.getCoordinates().array.reshape(-1, 1).copy()
+        k.array = 2 + x[:, 0]
+        with surrogate.Context(allow_code=True) as context:
+            plan = surrogate.Plan(surrogate.Model(context, self.point), surrogate.petsc.domain(context, grid))
+            surrogate.petsc.run(plan, {"k": k}, {"u": u})
+        self.assertLess(np.abs(u.array.reshape(-1, 1) - self.expected(x, 2 + x)).max(), 1e-5)
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 #include "libsurrogate/src/model/sequoia/tree.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 namespace surrogate::impl::sequoia {
 
@@ -43,12 +44,28 @@ int highest_level(const std::vector<int64_t>& sizes, int64_t n) {
     return highest;
 }
 
-int cut_level(const std::vector<int64_t>& sizes, int size) {
+/// Returns the most nodes that a rank holds with this shared level.
+int64_t most_held(const std::vector<int64_t>& sizes, int64_t k, int size, int cut) {
+    int64_t n_own = (sizes[static_cast<size_t>(cut)] - 1) / size + 1;
+    int64_t n = std::accumulate(sizes.begin() + cut, sizes.end(), int64_t{0});
+    for (int l = cut - 1; l >= 0; --l) {
+        n_own = std::min(n_own * k, sizes[static_cast<size_t>(l)]);
+        n += n_own;
+    }
+    return n;
+}
+
+int cut_level(const std::vector<int64_t>& sizes, int64_t k, int size) {
     // a difference of one node is then an eighth of a rank's work
     constexpr int64_t nodes_per_rank = 8;
+    const int top = static_cast<int>(sizes.size()) - 1;
     int cut = highest_level(sizes, nodes_per_rank * size);
     if (cut == 0) cut = highest_level(sizes, size);
-    return std::max(cut, std::min(1, static_cast<int>(sizes.size()) - 1));
+    cut = std::max(cut, std::min(1, top));
+    // On many ranks the levels that all of them compute may be more work than that.
+    while (cut < top && 8 * most_held(sizes, k, size, cut + 1) < 7 * most_held(sizes, k, size, cut))
+        ++cut;
+    return cut;
 }
 
 }  // namespace
@@ -56,7 +73,7 @@ int cut_level(const std::vector<int64_t>& sizes, int size) {
 Tree::Tree(int64_t n_leaf, int64_t k, int rank, int size, int lowest_cut)
     : k_(k), rank_(rank), size_(size) {
     const std::vector<int64_t> sizes = level_sizes(n_leaf, k);
-    cut_ = std::max(cut_level(sizes, size), lowest_cut);
+    cut_ = std::max(cut_level(sizes, k, size), lowest_cut);
     for (const int64_t n : sizes) levels_.push_back({n, {0, n}});
     for (int l = 0; l < cut_; ++l) levels_[static_cast<size_t>(l)].held = owned(l);
 }

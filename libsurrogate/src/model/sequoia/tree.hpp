@@ -37,7 +37,9 @@ struct Level {
 /// compute them identically.
 /// The shared level is the highest level with at least 8 nodes per rank. If only the leaves are
 /// as many, it is the highest level with a node for each rank, or level 1; some ranks then own
-/// nothing. A backward pass raises it to block_level(), so that ranks own whole blocks.
+/// nothing. It is a level above that if the busiest rank then holds less than 7/8 of the nodes: on
+/// many ranks the shared levels are most of the work. A backward pass raises it to block_level(),
+/// so that ranks own whole blocks.
 class Tree {
 public:
     Tree() = default;

@@ -1,0 +1,91 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Trains the authors' FLARE on the data of a configuration of `surrogate train`, with their trainer, from the same initial weights.
+
+    python3 official_elasticity.py CHECKOUT elasticity.toml        prints the test error of the last weights and processor seconds
+
+CHECKOUT is a copy of github.com/vpuri3/FLARE.py (commit 4e05378 was used). Needs torch, einops, tqdm, packaging, matplotlib,
+safetensors, h5py, and a build of the library, whose initial weights it takes. Coordinates are normalized, as the library does; the authors leave them as they are.
+"""
+
+import importlib.util
+import os
+import sys
+import time
+import tomllib
+
+import h5py
+import numpy
+import safetensors.torch
+import surrogate
+import torch
+
+
+def module(checkout, path):
+    """Returns a module of the checkout without the package around it, which needs more packages."""
+    spec = importlib.util.spec_from_file_location(os.path.basename(path)[:-3], os.path.join(checkout, path))
+    loaded = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(loaded)
+    return loaded
+
+
+def initial_weights(network, names, seed):
+    """Returns the weights that `surrogate train` begins with."""
+    fields = [{"name": name, "unit": "1", "mean": 0.0, "std": 1.0} for name in names]
+    inputs = [{**field, "role": "coordinate", "axis": axis} for axis, field in enumerate(fields[:-1])]
+    card = {"format": 1, "family": "flare", "network": network, "inputs": inputs, "outputs": fields[-1:]}
+    model = surrogate.Model.initialize(surrogate.Context(), card, seed)
+    model.save("initial.safetensors")
+    return safetensors.torch.load_file("initial.safetensors")
+
+
+def main():
+    checkout, configuration = sys.argv[1:]
+    sys.path.insert(0, checkout)
+    import mlutils
+
+    flare, utils = module(checkout, "pdebench/models/flare.py"), module(checkout, "pdebench/utils.py")
+    with open(configuration, "rb") as file:
+        given = tomllib.load(file)
+    options, names = given["training"], [*given["model"]["inputs"], *given["model"]["outputs"]]
+    torch.manual_seed(options["seed"])
+    torch.set_num_threads(1)
+
+    sets = {}
+    for use in ("train", "validation"):
+        with h5py.File(given["data"][use]) as file:
+            sets[use] = [torch.tensor(file[name][:], dtype=torch.float32)[..., None] for name in names]
+    normalizers = [utils.UnitGaussianNormalizer(values) for values in sets["train"]]
+    data = {}
+    for use, values in sets.items():
+        encoded = [normalizer.encode(one) for normalizer, one in zip(normalizers, values)]
+        data[use] = torch.utils.data.TensorDataset(torch.cat(encoded[:-1], -1), encoded[-1])
+
+    network = dict(given["model"]["network"])
+    weights = initial_weights(network, names, options["seed"])
+    network.pop("model")
+    model = flare.FLAREModel(**network)
+    model.load_state_dict(weights)
+
+    decode, relative = normalizers[-1].decode, utils.RelL2Loss()
+    trainer = mlutils.Trainer(
+        model, data["train"], data["validation"], device="cpu", compile_model=False, print_iterator=False,
+        ema=True, ema_decay=options["ema_decay"], _batch_size=options["batch"], epochs=options["epochs"],
+        make_optimizer=utils.make_optimizer_adamw, lr=options["learning_rate"], weight_decay=options["weight_decay"],
+        opt_beta1=0.9, opt_beta2=0.999, opt_eps=1e-8, clip_grad_norm=options["max_grad_norm"], Schedule="OneCycleLR",
+        one_cycle_pct_start=options["warmup"], one_cycle_div_factor=options["initial_divisor"],
+        one_cycle_final_div_factor=options["final_divisor"], lossfun=lambda yh, y: relative(decode(yh), decode(y)),
+        stats_every=5, _fullbatch_stats=False,
+    )  # fmt: skip
+    begin = time.process_time()
+    trainer.train()
+    seconds = time.process_time() - begin
+    errors = []
+    with torch.no_grad():
+        for x, y in data["validation"]:
+            errors.append(relative(decode(model(x[None])), decode(y[None])).item())
+    print(f"test error {numpy.mean(errors):.4e}, {seconds:.0f} processor seconds, {trainer.step} steps")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,269 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Strong and weak scaling to 4,096 ranks by simulation.
+
+    python3 benchmarks/scaling/simulate.py [--latency 2e-6] [--bandwidth 1e10] [--cases flare,hept] [--csv FILE] [--figure FILE]
+    python3 benchmarks/scaling/simulate.py --check build/bin/family_costs        measured beside simulated runs on 1 and 2 ranks
+
+Work and messages of every rank are the tables of plans (formulas.py), seconds of an operation are measured on one core (RATES). A rank computes the lines
+of its table one after the other. Where ranks exchange something, all wait for the last one, then for the call:
+
+    reduce     log2 P steps of (latency + bytes / bandwidth)
+    gather     log2 P latencies, and the bytes of all ranks / bandwidth
+    rows       a latency for each rank that rows go to (at most PARTNERS), and the most bytes of a rank / bandwidth
+    neighbors  a latency for each message, and the most bytes of a rank / bandwidth
+    ring       P - 1 steps; a step takes the longer of its message and of the work meanwhile
+
+An operation is a multiply-add; an exponential counts ten. --figure needs matplotlib.
+"""
+import argparse
+import csv
+import functools
+import json
+import math
+import os
+import random
+import subprocess
+import sys
+
+import formulas
+from formulas import Layer
+
+RANKS = [2 ** i for i in range(13)]
+POINTS = [10 ** 6, 10 ** 7, 10 ** 8]
+PARTNERS = 26  # the solver has blocks of space, as the trees have: rows go to ranks beside
+
+# Seconds of an operation on one core: processor seconds of a run over the operations of its plan (--check prints them). Intel Xeon with AVX-512,
+# family_costs, 2026-11-27.
+RATES = {"flare": 1.65e-11, "group_compression": 2.17e-11, "bsa": 1.8e-11, "erwin": 2.39e-11, "sequoia": 1.58e-11, "hept": 3.34e-11, "neighborhood": 1.95e-11, "global": 1.53e-11}
+
+
+class Network:
+    """A cluster: all messages have one latency and one bandwidth."""
+
+    def __init__(self, latency=2e-6, bandwidth=1e10):
+        self.latency, self.bandwidth = latency, bandwidth
+
+    def reduce(self, ranks, collectives, n_byte):
+        return math.ceil(math.log2(ranks)) * (collectives * self.latency + n_byte / self.bandwidth)
+
+    def gather(self, ranks, collectives, all_bytes):
+        return math.ceil(math.log2(ranks)) * collectives * self.latency + all_bytes / self.bandwidth
+
+    def messages(self, count, n_byte):
+        return count * self.latency + n_byte / self.bandwidth
+
+
+def operations(layer):
+    return layer.flops / 2 + 10 * layer.exponentials
+
+
+def simulate(tables, rate, network):
+    """Returns seconds of a run, and those that the busiest rank computes."""
+    ranks = len(tables)
+    clock, work = [0.0] * ranks, [0.0] * ranks
+    for lines in zip(*tables):
+        computed = [operations(line) * rate for line in lines]
+        work = [a + b for a, b in zip(work, computed)]
+        call = lines[0].call if ranks > 1 else None
+        most = max(line.bytes for line in lines)
+        if call == "ring":
+            steps = ranks - 1
+            step = network.messages(1, most / steps)
+            clock = [max(clock)] * ranks
+            clock = [t + c / ranks + steps * max(step, max(computed) / ranks) for t, c in zip(clock, computed)]
+            continue
+        clock = [t + c for t, c in zip(clock, computed)]
+        if call is None or max(line.collectives + line.messages for line in lines) == 0:
+            continue
+        collectives = max(line.collectives for line in lines)
+        if call == "reduce":
+            taken = network.reduce(ranks, collectives, most)
+        elif call == "gather":
+            taken = network.gather(ranks, collectives, sum(line.bytes for line in lines))
+        elif call == "rows":
+            taken = network.messages(collectives * min(ranks - 1, PARTNERS), most)
+        else:
+            taken = network.messages(max(line.messages for line in lines), most)
+        clock = [max(clock) + taken] * ranks
+    return max(clock), max(work)
+
+
+# ---- clouds of any size ----
+
+FLARE = {"blocks": 8, "channels": 64, "heads": 8, "latents": 128}
+BSA = {"c_in": 64, "c_hidden": 64, "depth": 2, "num_heads": 8, "mlp_ratio": 4, "ball_size": 256, "dimensionality": 3, "attention_type": "sparse"}
+GROUPS = dict(BSA, attention_kwargs={"use_coarse_q_attn": True, "use_coarse_q_importance": True})
+ERWIN = {"c_in": 64, "dimensionality": 3, "c_out": 1, "c_hidden": [32, 64], "ball_sizes": [128, 128], "enc_num_heads": [2, 4], "enc_depths": [2, 4],
+         "strides": [2], "dec_num_heads": [2], "dec_depths": [2], "rotate": 45, "mlp_ratio": 4, "mp_steps": 1, "neighbors": 8}
+HEPT = {"block_size": 100, "n_hashes": 3, "num_regions": 150, "num_heads": 8, "h_dim": 24, "n_layers": 4, "in_dim": 15, "coords_dim": 6}
+CASES = {
+    "flare": "FLARE, C = 64, 8 heads, 128 latents, 8 blocks",
+    "group_compression": "Ball Sparse Attention, C = 64, balls of 256, group compression, 2 layers",
+    "bsa": "the same, a compressed branch for every point",
+    "erwin": "Erwin, 32 and 64 channels, balls of 128, 8 blocks",
+    "sequoia": "Sequoia, C = 128, 4 heads of 128, k = 16, 2 layers",
+    "hept": "HEPT, 8 heads of 24, 3 tables, blocks of 100, 150 regions, 4 layers",
+    "neighborhood": "sphere, a layer of neighborhood attention, C = 128",
+    "global": "sphere, a layer of global attention, C = 128",
+}
+
+
+def tables_of(name, n, ranks):
+    given = formulas.shares("contiguous", n, ranks)
+    if name == "flare":
+        return formulas.flare(FLARE, n, ranks, given)
+    if name in ("bsa", "group_compression"):
+        return formulas.bsa(BSA if name == "bsa" else GROUPS, n, ranks, given)
+    if name == "sequoia":
+        return formulas.sequoia({"num_layers": 2}, n, ranks, given)
+    if name == "erwin":
+        return formulas.erwin(ERWIN, n, ranks, given, ghosts=[cube_ghosts(count, ranks) for count in given])
+    if name == "hept":
+        return hept_tables(n, ranks, given)
+    n_lat = max(8, round(math.sqrt(n / 2)))
+    return formulas.sphere({"n_lat": n_lat, "n_lon": 2 * n_lat, "channels": 128, "is_global": name == "global"}, ranks)
+
+
+def cube_ghosts(n, ranks):
+    """Rows that a rank sends if its n points are a cube and every point reads its 8 nearest: a layer as thick as they are far."""
+    if ranks == 1:
+        return 0, 0
+    reach = (3 * ERWIN["neighbors"] / (4 * math.pi)) ** (1 / 3)
+    share = min(1, (ranks - 1) / 26)  # two ranks have one face in common
+    return round(share * ((n ** (1 / 3) + 2 * reach) ** 3 - n)), min(ranks - 1, 26)
+
+
+@functools.lru_cache(None)
+def token_sample(ranks, n=8192, most=512):
+    """(points sent, points received, parts returned, messages) of each rank, for n points at random and blocks of one point. The number of regions is a
+    property of the model, so a rank's ghosts are a fraction of all points that depends on the number of ranks only. From 512 ranks on a rank's points are
+    fewer than those of a cell, whole cells are its ghosts, and their number stays; their owners are more."""
+    if ranks > most:
+        n, found = token_sample(most, n, most)
+        return n, [found[rank * most // ranks][:3] + [found[rank * most // ranks][3] * ranks // most] for rank in range(ranks)]
+    draw = random.Random(1)
+    first, second = ([draw.random() for _ in range(n)] for _ in range(2))
+    ghosts, parts = formulas.Tokens(dict(HEPT, block_size=1), first, second, ranks).exchanged()
+    found = [[0, 0, 0, 0] for _ in range(ranks)]
+    for (home, to), points in ghosts.items():
+        found[home][0] += len(points)
+        found[to][1] += len(points)
+        found[to][2] += sum(parts[home, to])
+        found[home][3] += 1
+        found[to][3] += sum(1 for count in parts[home, to] if count)
+    return n, found
+
+
+def hept_tables(n, ranks, given):
+    d, block = HEPT["h_dim"], HEPT["block_size"]
+    if ranks == 1:
+        return formulas.hept(HEPT, n, 1, given)
+    n_sample, sample = token_sample(ranks)
+    begins, scale, tables = formulas.block_begins(n, block, ranks), n / n_sample, []
+    for rank, (sent, received, parts, messages) in enumerate(sample):
+        own = begins[rank + 1] - begins[rank]
+        pairs = (own // block * block * block + (own % block) ** 2) * HEPT["n_hashes"] * HEPT["num_heads"]
+        n_byte = round((sent * d + parts * (d + 1)) * scale) * 4
+        tables.append(formulas.hept_table(HEPT, given[rank], own, own + received * scale, pairs, (n_byte, 1 + HEPT["num_heads"], messages)))
+    return tables
+
+
+def scaling(name, network, rate):
+    """Rows (kind, points, ranks, seconds, work, efficiency): strong for POINTS, weak with POINTS on the most ranks."""
+    for kind in ("strong", "weak"):
+        for points in POINTS:
+            for ranks in RANKS:
+                n = points if kind == "strong" else max(1, points * ranks // RANKS[-1])
+                alone = sum(operations(line) for line in tables_of(name, n, 1)[0]) * rate
+                seconds, work = simulate(tables_of(name, n, ranks), rate, network)
+                yield kind, n, ranks, seconds, work, alone / (ranks * seconds)
+
+
+def half(rows):
+    """The smallest number of ranks at which communication takes half of a run."""
+    return next((ranks for _, _, ranks, seconds, work, _ in rows if seconds >= 2 * work), None)
+
+
+# ---- measured runs ----
+
+def check(program, arguments):
+    """Prints measured and simulated processor seconds of runs on 1 and 2 ranks. The runs alternate; of each the cheapest counts."""
+    environment = dict(os.environ, OMP_NUM_THREADS="1", OMPI_MCA_mpi_yield_when_idle="1", OMPI_MCA_rmaps_base_oversubscribe="1",
+                       OMPI_MCA_hwloc_base_binding_policy="none")
+    print("| case | points | seconds of an operation | 1 rank | 2 ranks | simulated | by |\n" + "| --- " * 7 + "|")
+    is_right = True
+    for name in arguments.cases.split(","):
+        best = {}
+        for _ in range(arguments.rounds):
+            for ranks in (1, 2):
+                command = ["mpirun", "-n", str(ranks), program, name, "2"]
+                found = json.loads(subprocess.run(command, check=True, capture_output=True, text=True, env=environment).stdout)
+                if ranks not in best or found["processor_s"] < best[ranks]["processor_s"]:
+                    best[ranks] = found
+        one, two = best[1], best[2]
+        rate = one["processor_s"] / one["operations"]
+        expected = rate * two["busiest_operations"]
+        by = expected / two["processor_s"] - 1
+        is_right &= abs(by) <= 0.1
+        print(f"| {name} | {one['points']:,.0f} | {rate:.3g} | {one['processor_s']:.3g} s | {two['processor_s']:.3g} s | {expected:.3g} s | {100 * by:+.1f} % |", flush=True)
+    return is_right
+
+
+def figure(rows, path):
+    import matplotlib
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plot
+    names = list(dict.fromkeys(name for name, *_ in rows))
+    figure_, axes = plot.subplots(2, len(POINTS), figsize=(12, 7), sharex=True, sharey=True)
+    for line, kind in enumerate(("strong", "weak")):
+        for column, points in enumerate(POINTS):
+            for name in names:
+                series = [(ranks, 100 * efficiency) for case, k, n, ranks, _, _, efficiency in rows
+                          if case == name and k == kind and (n == points if kind == "strong" else n == max(1, points * ranks // RANKS[-1]))]
+                axes[line][column].plot(*zip(*series), marker="o", markersize=3, label=name)
+            axes[line][column].set_title(f"{points:.0e} points" if kind == "strong" else f"{points // RANKS[-1]:,} points a rank")
+            axes[line][column].set_xscale("log", base=2)
+            axes[line][column].grid(alpha=0.3)
+        axes[line][0].set_ylabel(f"{kind}: efficiency, %")
+    for axis in axes[1]:
+        axis.set_xlabel("ranks")
+    axes[0][0].legend(fontsize=8)
+    figure_.tight_layout()
+    figure_.savefig(path, dpi=110)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--latency", type=float, default=2e-6, help="seconds of a message, default 2e-6")
+    parser.add_argument("--bandwidth", type=float, default=1e10, help="bytes a second of a rank, default 1e10")
+    parser.add_argument("--cases", default=",".join(CASES))
+    parser.add_argument("--csv", help="a file for all rows")
+    parser.add_argument("--figure", help="a picture of the efficiencies")
+    parser.add_argument("--check", metavar="PROGRAM", help="family_costs: measures runs on 1 and 2 ranks")
+    parser.add_argument("--rounds", type=int, default=3)
+    arguments = parser.parse_args()
+    if arguments.check:
+        sys.exit(0 if check(arguments.check, arguments) else 1)
+    network, everything = Network(arguments.latency, arguments.bandwidth), []
+    print("| case | points | 1 rank | " + " | ".join(f"{ranks:,}" for ranks in RANKS[3::3]) + " | half from |\n" + "| --- " * 8 + "|")
+    for name in arguments.cases.split(","):
+        rows = list(scaling(name, network, RATES[name]))
+        everything += [(name, *row) for row in rows]
+        for points in POINTS:
+            strong = [row for row in rows if row[0] == "strong" and row[1] == points]
+            cells = [f"{row[3]:.2g} s, {100 * row[5]:.0f} %" for row in strong[3::3]]
+            limit = half(strong)
+            print(f"| {CASES[name] if points == POINTS[0] else ''} | {points:.0e} | {strong[0][3]:.3g} s | " + " | ".join(cells) +
+                  f" | {f'{limit:,}' if limit else 'more'} |", flush=True)
+    if arguments.csv:
+        with open(arguments.csv, "w", newline="") as file:
+            writer = csv.writer(file)
+            writer.writerow(("case", "kind", "points", "ranks", "seconds", "work_seconds", "efficiency"))
+            writer.writerows((name, kind, n, ranks, f"{seconds:.5g}", f"{work:.5g}", f"{efficiency:.4f}") for name, kind, n, ranks, seconds, work, efficiency in everything)
+    if arguments.figure:
+        figure(everything, arguments.figure)
+
+
+if __name__ == "__main__":
+    main()
