@@ -25,6 +25,10 @@ double largest_bias(const DistanceBias<float>& bias, int64_t h, float largest_di
     return std::abs(static_cast<double>(bias.factor[h])) * static_cast<double>(largest_distance);
 }
 
+/// Heads from this width on have enough products per score for larger register blocks; and one more
+/// operation per score is cheaper for them than a pass over the channels (attention.md).
+constexpr int64_t wide_dims = 24;
+
 /// Extent of the scores over the keys of a block: the largest score, and, if scores may be NaN, a
 /// taint that is 0, or NaN if a score is NaN. The exponential alone would not propagate every NaN
 /// (flare.md).
@@ -43,7 +47,7 @@ HWY_NOINLINE void score_blocks(Rows q, Rows k, int64_t first, int64_t end, const
         Vector sum[size][n_vector];
         start_scores<is_biased>(bias.from(first, 0), sum);
         add_products(q, k.data + first, k.row, sum);
-#pragma GCC unroll 8
+#pragma GCC unroll 12
         for (int r = 0; r < size; ++r) {
 #pragma GCC unroll 2
             for (int j = 0; j < n_vector; ++j) {
@@ -66,10 +70,14 @@ HWY_NOINLINE void score_keys(Rows q, Rows k, int64_t n_key, const Bias& bias, fl
         extent.maximum[j] = load(maximum + j * width);
         extent.taint[j] = broadcast(0.0f);
     }
-    for_register_rows(n_key, [&](int64_t first, int64_t end, auto size) HWY_ATTR {
+    const auto score = [&](int64_t first, int64_t end, auto size) HWY_ATTR {
         score_blocks<decltype(size)::value, n_vector, is_biased, is_careful>(q, k, first, end, bias,
                                                                              scores, extent);
-    });
+    };
+    if (q.n_dim >= wide_dims)
+        for_wide_rows(n_key, score);
+    else
+        for_register_rows(n_key, score);
     for (int j = 0; j < n_vector; ++j) {
         store(extent.maximum[j], maximum + j * width);
         store(extent.taint[j], taint + j * width);
@@ -112,9 +120,12 @@ void attend(const Heads& heads, Tile<const float> q, Tile<const float> k, Tile<c
                    keys = rows_of_head(k, h, heads.n_key_dim),
                    values = rows_of_head(v, h, heads.n_value_dim);
         const Bias added = bias_of_head(bias, h);
-        const float lowest = least_score(queries.data, queries.row, heads.n_key_dim, n_query,
-                                         largest_size(keys.data, keys.row, heads.n_key_dim, n_key),
-                                         largest_bias(bias, h, distance));
+        const float lowest =
+            heads.n_key_dim >= wide_dims
+                ? any_score
+                : least_score(queries.data, queries.row, heads.n_key_dim, n_query,
+                              largest_size(keys.data, keys.row, heads.n_key_dim, n_key),
+                              largest_bias(bias, h, distance));
         for (int64_t first = 0; first < n_key; first += max_keys) {
             const int64_t count = std::min(max_keys, n_key - first);
             for_lanes(n_query, [&](int64_t i, auto n) HWY_ATTR {

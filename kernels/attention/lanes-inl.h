@@ -11,6 +11,8 @@
 
 #include <hwy/cache_control.h>
 
+#include <algorithm>
+
 #include "kernels/attention/attention.hpp"
 #include "kernels/attention/softmax-inl.h"
 #include "kernels/base/block_size.hpp"
@@ -42,6 +44,26 @@ HWY_INLINE void for_register_rows(int64_t n, const Body& body) {
     if (whole > 0) body(int64_t{0}, whole, std::integral_constant<int, most>());
     for_blocks_of_6(n - whole, [&](int64_t first, auto size)
                                    HWY_ATTR { body(whole + first, whole + first + size, size); });
+}
+
+/// The same for rows with many products each: 12 x 2 sums fit 32 registers, and twelve do not keep
+/// two units of 512 bits busy (attention.md).
+template <class Body>
+HWY_INLINE void for_wide_rows(int64_t n, const Body& body) {
+    const int64_t whole = HWY_TARGET == HWY_AVX3 ? n / 12 * 12 : 0;
+    if (whole > 0) body(int64_t{0}, whole, std::integral_constant<int, 12>());
+    for_register_rows(n - whole, [&](int64_t first, int64_t end, auto size)
+                                     HWY_ATTR { body(whole + first, whole + end, size); });
+}
+
+/// Calls body(first, size) for register blocks of n rows, as for_wide_rows() for every block.
+template <class Body>
+HWY_INLINE void for_register_blocks(int64_t n, const Body& body) {
+#if HWY_TARGET == HWY_AVX3
+    for_blocks_of_12(n, body);
+#else
+    for_blocks_of_6(n, body);
+#endif
 }
 
 /// Rows of channels whose columns all have one stride.
@@ -85,7 +107,7 @@ HWY_INLINE void add_products(Rows lanes, const float* b, int64_t b_row,
         Vector point[n_vector];
 #pragma GCC unroll 2
         for (int j = 0; j < n_vector; ++j) point[j] = load(a + j * width);
-#pragma GCC unroll 8
+#pragma GCC unroll 12
         for (int r = 0; r < n_row; ++r) {
             const Vector x = broadcast(b[r]);
 #pragma GCC unroll 2
@@ -97,7 +119,7 @@ HWY_INLINE void add_products(Rows lanes, const float* b, int64_t b_row,
 /// Sets the sums of scores to their initial values.
 template <bool is_biased, int n_row, int n_vector>
 HWY_INLINE void start_scores(const Bias& bias, Vector (&sum)[n_row][n_vector]) {
-#pragma GCC unroll 8
+#pragma GCC unroll 12
     for (int r = 0; r < n_row; ++r) {
         const float* distance = bias.distance + r * bias.row;
 #pragma GCC unroll 2
@@ -120,24 +142,37 @@ template <int n_row, int n_vector, bool is_rescaled>
 HWY_NOINLINE void gather_rows(const float* weights, const float* v, int64_t v_row, int64_t n,
                               const Sums& to) {
     Vector sum[n_row][n_vector];
-#pragma GCC unroll 8
+#pragma GCC unroll 12
     for (int r = 0; r < n_row; ++r) {
 #pragma GCC unroll 2
         for (int j = 0; j < n_vector; ++j) sum[r][j] = broadcast(0.0f);
     }
-#pragma GCC unroll 4
-    for (int64_t i = 0; i < n; ++i) {
-        Vector weight[n_vector];
+    // Rows are reached from a pointer for every three of them: with one per row the compiler would
+    // keep the stack in the loop.
+    const float *v_0 = v, *v_3 = v + (n_row > 3 ? 3 * v_row : 0),
+                *v_6 = v + (n_row > 6 ? 6 * v_row : 0), *v_9 = v + (n_row > 9 ? 9 * v_row : 0);
+    for (const float *next = v + n_row * v_row, *const last = weights + n * n_vector * width;
+         weights < last; next += lane_count) {
+        const float* ahead = next;  // the cache lines of the next rows
+#pragma GCC unroll 1
+        for (int r = 0; r < n_row; ++r, ahead += v_row) hwy::Prefetch(ahead);
+        const float* const end = std::min(weights + lane_count * n_vector * width, last);
+        for (; weights < end; weights += n_vector * width) {
+            asm("" : "+r"(v_0), "+r"(v_3), "+r"(v_6), "+r"(v_9));
+            Vector weight[n_vector];
 #pragma GCC unroll 2
-        for (int j = 0; j < n_vector; ++j) weight[j] = load(weights + (i * n_vector + j) * width);
-#pragma GCC unroll 8
-        for (int r = 0; r < n_row; ++r) {
-            const Vector x = broadcast(v[r * v_row + i]);
+            for (int j = 0; j < n_vector; ++j) weight[j] = load(weights + j * width);
+#pragma GCC unroll 12
+            for (int r = 0; r < n_row; ++r) {
+                const float* const rows = r < 3 ? v_0 : r < 6 ? v_3 : r < 9 ? v_6 : v_9;
+                const Vector x = broadcast(rows[r % 3 * v_row]);
 #pragma GCC unroll 2
-            for (int j = 0; j < n_vector; ++j) sum[r][j] = mul_add(weight[j], x, sum[r][j]);
+                for (int j = 0; j < n_vector; ++j) sum[r][j] = mul_add(weight[j], x, sum[r][j]);
+            }
+            ++v_0, ++v_3, ++v_6, ++v_9;
         }
     }
-#pragma GCC unroll 8
+#pragma GCC unroll 12
     for (int r = 0; r < n_row; ++r) {
 #pragma GCC unroll 2
         for (int j = 0; j < n_vector; ++j) {
@@ -152,10 +187,7 @@ HWY_NOINLINE void gather_rows(const float* weights, const float* v, int64_t v_ro
 /// Computes sum(c, lane) = sum_i weights(i, lane) v(c, i) over n columns of v, in order of i.
 template <int n_vector, bool is_rescaled>
 HWY_INLINE void gather(const float* weights, Rows v, int64_t n, const Sums& to) {
-#if HWY_TARGET == HWY_AVX3  // 8 x 2 sums fit the 32 registers
-    if (v.n_dim == 8) return gather_rows<8, n_vector, is_rescaled>(weights, v.data, v.row, n, to);
-#endif
-    for_blocks_of_6(v.n_dim, [&](int64_t c, auto n_row) HWY_ATTR {
+    for_register_blocks(v.n_dim, [&](int64_t c, auto n_row) HWY_ATTR {
         gather_rows<decltype(n_row)::value, n_vector, is_rescaled>(
             weights, v.data + c * v.row, v.row, n,
             {to.value + c * to.row, to.row, to.rescale, to.w});

@@ -30,4 +30,18 @@ void for_blocks_of_6(int64_t n, const Body& body) {
     }
 }
 
+/// Calls body(first, size) for blocks of at most 12 of n things: 12 or 8 as long as no small block
+/// is left over, then for_blocks_of_6(). size is a constant of the compiler.
+template <class Body>
+void for_blocks_of_12(int64_t n, const Body& body) {
+    int64_t first = 0;
+    for (; n - first == 12 || n - first > 16; first += 12)
+        body(first, std::integral_constant<int, 12>());
+    if (n - first == 8 || n - first > 12) {
+        body(first, std::integral_constant<int, 8>());
+        first += 8;
+    }
+    for_blocks_of_6(n - first, [&](int64_t i, auto size) { body(first + i, size); });
+}
+
 }  // namespace surrogate::kernels

@@ -72,7 +72,7 @@ void gather_chunk(const Chunk& chunk, const Place& place, const float* weights, 
                                                weights + lane / width * chunk.n_score, at);
         }
     };
-    for_blocks_of_6(n_dim, gather);
+    for_register_blocks(n_dim, gather);
 }
 
 /// Clears the results of rows of a pair without any neighbor.

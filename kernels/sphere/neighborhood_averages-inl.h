@@ -11,7 +11,7 @@
 
 #include <hwy/cache_control.h>
 
-#include "kernels/attention/softmax-inl.h"
+#include "kernels/attention/lanes-inl.h"
 #include "kernels/sphere/neighborhood_chunk-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -119,12 +119,22 @@ struct PairSums {
 template <bool is_band, int n_line, int first, int n_row>
 HWY_INLINE const float* gather_entry(const float* v, int64_t step, const float* weights,
                                      Vector (&sum)[n_row][2]) {
+    // A pointer for every three channels: with one for each, the compiler would keep the stack in
+    // the loop.
+    constexpr int n_pointer = (n_row + 2) / 3;
+    const float* values[n_pointer];
+#pragma GCC unroll 4
+    for (int r = 0; r < n_pointer; ++r) {
+        values[r] = v + 3 * r * step;
+        asm("" : "+r"(values[r]));
+    }
     Vector weight[n_line];
 #pragma GCC unroll 2
     for (int l = 0; l < n_line; ++l) weight[l] = load(weights + l * width);
-#pragma GCC unroll 8
+#pragma GCC unroll 12
     for (int r = 0; r < n_row; ++r) {
-        const Vector x = is_band ? broadcast(v[r * step]) : in_register(load(v + r * step));
+        const float* at = values[r / 3] + r % 3 * step;
+        const Vector x = is_band ? broadcast(*at) : in_register(load(at));
 #pragma GCC unroll 2
         for (int l = 0; l < n_line; ++l)
             sum[r][first + l] = mul_add(weight[l], x, sum[r][first + l]);
@@ -152,6 +162,7 @@ HWY_INLINE void gather_run(const Chunk& chunk, const Run& run, int64_t lane, int
     for (; entry < end; ++entry, ++ahead) {
         const float* v = *entry + offset;
         hwy::Prefetch(v + n_row * step + *ahead);
+        if (n_row > 6) hwy::Prefetch(v + (n_row + 6) * step + *ahead);
         weights = gather_entry<false, n_line, first>(v, step, weights, sum);
     }
 }
@@ -161,10 +172,10 @@ template <int n_row>
 HWY_NOINLINE void gather_rows(const Chunk& chunk, int64_t lane, int64_t c, const float* weights,
                               const PairSums& sums) {
     Vector sum[n_row][2];
-#pragma GCC unroll 8
+#pragma GCC unroll 12
     for (int r = 0; r < n_row; ++r) sum[r][0] = sum[r][1] = broadcast(0.0f);
     if (!chunk.is_first) {
-#pragma GCC unroll 8
+#pragma GCC unroll 12
         for (int r = 0; r < n_row; ++r) {
 #pragma GCC unroll 2
             for (int l = 0; l < 2; ++l) sum[r][l] = load(sums.y[l] + (c + r) * sums.row[l]);
@@ -181,13 +192,13 @@ HWY_NOINLINE void gather_rows(const Chunk& chunk, int64_t lane, int64_t c, const
         weights += run.n_score();
     }
     if (chunk.is_last) {
-#pragma GCC unroll 8
+#pragma GCC unroll 12
         for (int r = 0; r < n_row; ++r) {
 #pragma GCC unroll 2
             for (int l = 0; l < 2; ++l) sum[r][l] = hn::Mul(sum[r][l], load(sums.inverse[l]));
         }
     }
-#pragma GCC unroll 8
+#pragma GCC unroll 12
     for (int r = 0; r < n_row; ++r) {
 #pragma GCC unroll 2
         for (int l = 1; l >= 0; --l) store(sum[r][l], sums.y[l] + (c + r) * sums.row[l]);

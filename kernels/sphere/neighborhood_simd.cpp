@@ -144,7 +144,7 @@ void gather_chunk(const Chunk& chunk, const Pair& pair, const Place& place, cons
             gather_rows<decltype(rows)::value>(chunk, lane, c, scores + lane / width * step, sums);
         }
     };
-    for_blocks_of_6(pair.n_value_dim, gather);
+    for_register_blocks(pair.n_value_dim, gather);
 }
 
 void score_columns(Pair& pair, const Place& place) {

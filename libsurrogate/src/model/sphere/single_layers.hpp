@@ -59,10 +59,14 @@ public:
         Field<T>& query = this->inputs_.front()->field();
         Field<T>& key = this->inputs_[is_self_ ? 0 : 1]->field();
         Field<T>& value = this->inputs_[is_self_ ? 0 : 2]->field();
-        ws_.query_tiles.run(queue, [&](const Work& w, int) {
+        const auto project_queries = [&](const Work& w) {
             layer_.project_queries(ws_, w, query.tile(w.row, w.first, w.count));
-        });
+        };
+        const Range rows = ws_.queries.rows();
+        if (!is_self_) ws_.query_tiles.run(queue, [&](const Work& w, int) { project_queries(w); });
         ws_.key_tiles.run(queue, [&](const Work& w, int) {
+            // Queries lie in the tiles of keys: the inputs are read from memory once.
+            if (is_self_ && w.row >= rows.begin && w.row < rows.end) project_queries(w);
             layer_.project_keys(ws_, w, key.tile(w.row, w.first, w.count),
                                 value.tile(w.row, w.first, w.count));
         });
