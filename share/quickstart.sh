@@ -37,7 +37,7 @@ if [ "$(id -u)" -eq 0 ]; then
     mpirun="$mpirun --allow-run-as-root"
 fi
 say "3/5 the pressure on a car: a trained surrogate beside a panel method with more and fewer panels, on 1 rank"
-$mpirun -n 1 $build/bin/airflow -sweep -seed 3001 -sweep_points 3800 -sweep_panels 2000,3000,4000 -near 3 -ksp_rtol 1e-4 \
+$mpirun -n 1 $build/bin/airflow -sweep -seed 3001 -sweep_points 3800 -sweep_panels 2000,4000,6000,8000 -near 3 -ksp_rtol 1e-4 \
     -sweep_rounds 1 -surrogate_threads 1
 
 say "4/5 a flow solver with a trained surrogate for its pressure, on 4 ranks, four ways"
