@@ -53,17 +53,8 @@ struct Factors {
 template <int size, int n_vector, bool is_biased>
 HWY_NOINLINE void score_rows(Rows a, Rows b, int64_t first, int64_t end, const Bias& bias,
                              float* scores) {
-    for (; first < end; first += size) {
-        Vector sum[size][n_vector];
-        start_scores<is_biased>(bias.from(first, 0), sum);
-        add_products(a, b.data + first, b.row, sum);
-#pragma GCC unroll 8
-        for (int r = 0; r < size; ++r) {
-#pragma GCC unroll 2
-            for (int j = 0; j < n_vector; ++j)
-                store(sum[r][j], scores + ((first + r) * n_vector + j) * width);
-        }
-    }
+    compute_scores<size, n_vector, is_biased>(a, b, first, end, bias, scores,
+                                              [](int, Vector) HWY_ATTR {});
 }
 
 /// Replaces the scores of n_row rows by p = 2^(s - log_sum). Scores of lanes in the padding are

@@ -43,21 +43,12 @@ template <int size, int n_vector, bool is_biased, bool is_careful>
 HWY_NOINLINE void score_blocks(Rows q, Rows k, int64_t first, int64_t end, const Bias& bias,
                                float* scores, Extent<n_vector>& total) {
     Extent<n_vector> extent = total;
-    for (; first < end; first += size) {
-        Vector sum[size][n_vector];
-        start_scores<is_biased>(bias.from(first, 0), sum);
-        add_products(q, k.data + first, k.row, sum);
-#pragma GCC unroll 12
-        for (int r = 0; r < size; ++r) {
-#pragma GCC unroll 2
-            for (int j = 0; j < n_vector; ++j) {
-                store(sum[r][j], scores + ((first + r) * n_vector + j) * width);
-                extent.maximum[j] = at_least(sum[r][j], extent.maximum[j]);  // NaN: no maximum
-                if constexpr (is_careful)
-                    extent.taint[j] = mul_add(sum[r][j], broadcast(0.0f), extent.taint[j]);
-            }
-        }
-    }
+    compute_scores<size, n_vector, is_biased>(
+        q, k, first, end, bias, scores, [&](int j, Vector s) HWY_ATTR {
+            extent.maximum[j] = at_least(s, extent.maximum[j]);  // NaN: no maximum
+            if constexpr (is_careful)
+                extent.taint[j] = mul_add(s, broadcast(0.0f), extent.taint[j]);
+        });
     total = extent;
 }
 

@@ -46,8 +46,8 @@ HWY_INLINE void for_register_rows(int64_t n, const Body& body) {
                                    HWY_ATTR { body(whole + first, whole + first + size, size); });
 }
 
-/// The same for rows with many products each: 12 x 2 sums fit 32 registers, and twelve do not keep
-/// two units of 512 bits busy (attention.md).
+/// Does the same for rows with many products each: 12 x 2 sums fit 32 registers, and 12 sums alone
+/// do not keep two units of 512 bits busy (attention.md).
 template <class Body>
 HWY_INLINE void for_wide_rows(int64_t n, const Body& body) {
     const int64_t whole = HWY_TARGET == HWY_AVX3 ? n / 12 * 12 : 0;
@@ -126,6 +126,26 @@ HWY_INLINE void start_scores(const Bias& bias, Vector (&sum)[n_row][n_vector]) {
         for (int j = 0; j < n_vector; ++j)
             sum[r][j] = is_biased ? hn::Mul(broadcast(bias.factor), load(distance + j * width))
                                   : broadcast(0.0f);
+    }
+}
+
+/// Computes the scores (row, lane) of rows [first, end) of `rows`, `size` at a time, and calls
+/// each(j, scores) for vector j of each row.
+template <int size, int n_vector, bool is_biased, class Each>
+HWY_INLINE void compute_scores(Rows lanes, Rows rows, int64_t first, int64_t end, const Bias& bias,
+                               float* scores, const Each& each) {
+    for (; first < end; first += size) {
+        Vector sum[size][n_vector];
+        start_scores<is_biased>(bias.from(first, 0), sum);
+        add_products(lanes, rows.data + first, rows.row, sum);
+#pragma GCC unroll 12
+        for (int r = 0; r < size; ++r) {
+#pragma GCC unroll 2
+            for (int j = 0; j < n_vector; ++j) {
+                store(sum[r][j], scores + ((first + r) * n_vector + j) * width);
+                each(j, sum[r][j]);
+            }
+        }
     }
 }
 
