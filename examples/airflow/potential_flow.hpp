@@ -25,7 +25,7 @@ struct Mirrors {
 class PotentialFlow {
 public:
     /// Integrals over a panel are exact up to `near` of its diameters.
-    explicit PotentialFlow(double near = 8) : near_(near) {}
+    explicit PotentialFlow(double near = usual_near) : near_(near) {}
 
     /// Solves for the sources. All ranks store all panels (a few thousand). Collective.
     PetscErrorCode solve(MPI_Comm comm, const Body& body, const BoxGrid& grid,

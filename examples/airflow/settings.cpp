@@ -89,7 +89,8 @@ PetscErrorCode Settings::read(MPI_Comm comm) {
 std::string Settings::samples_command(PetscInt n_sample_point) const {
     return "airflow -samples .. -seed " + std::to_string(seed) + " -shapes " +
            std::to_string(n_shape) + " -panels " + std::to_string(n_panel) + " -sample_points " +
-           std::to_string(n_sample_point) + (near == 8 ? "" : " -near " + std::to_string(near));
+           std::to_string(n_sample_point) +
+           (near == usual_near ? "" : " -near " + std::to_string(near));
 }
 
 PetscErrorCode Settings::check(MPI_Comm comm) const {

@@ -6,13 +6,16 @@
 #include <string>
 #include <vector>
 
+#include "panel.hpp"
+
 namespace airflow {
 
 /// The command line; -help prints the defaults.
 struct Settings {
     PetscInt n_point = 20000;
     PetscInt n_panel = 10000;
-    PetscReal near = 8;  ///< diameters of a panel within which the integrals over it are exact
+    PetscReal near =
+        usual_near;  ///< diameters of a panel within which the integrals over it are exact
     PetscInt seed = 1;
     PetscInt n_shape = 1;
     std::string model;    ///< "": without a surrogate

@@ -25,7 +25,7 @@ struct Result {
 /// Runs one body at a time: its mesh, its flow, the surrogate's prediction.
 class Study {
 public:
-    PetscErrorCode create(MPI_Comm comm, const std::string& model, double near = 8);
+    PetscErrorCode create(MPI_Comm comm, const std::string& model, double near = usual_near);
 
     /// Computes mesh and flow of the body of a seed; pressure() is then the solver's. Collective.
     PetscErrorCode solve(int64_t seed, int64_t n_point, int64_t n_panel, Result* result);
