@@ -28,20 +28,21 @@ SEQUOIA_POINTS = {
 HEPT = {"in_dim": 15, "coords_dim": 6, "h_dim": 24, "num_heads": 8, "n_layers": 4, "num_w_per_dist": 10, "num_regions": 150}
 
 
-def _field(name, **more):
+def field(name, **more):
+    """Returns a field of a card without a unit, normalized."""
     return {"name": name, "unit": "1", "mean": 0.0, "std": 1.0, **more}
 
 
 def plan_of(family, network, points, n_field, n_output, gradients=False, **options):
     """Returns a plan of a new network for points [n, axes], with n_field inputs beside the coordinates."""
     context = surrogate.Context(**options)
-    axes = [_field(f"x{axis}", role="coordinate", axis=axis) for axis in range(points.shape[1])]
+    axes = [field(f"x{axis}", role="coordinate", axis=axis) for axis in range(points.shape[1])]
     card = {
         "format": 1,
         "family": family,
         "network": network,
-        "inputs": axes + [_field(f"input{i}", role="field") for i in range(n_field)],
-        "outputs": [_field(f"output{i}") for i in range(n_output)],
+        "inputs": axes + [field(f"input{i}", role="field") for i in range(n_field)],
+        "outputs": [field(f"output{i}") for i in range(n_output)],
     }
     model = surrogate.Model.initialize(context, card)
     return surrogate.Plan(model, surrogate.Domain(context, points), gradients=gradients)

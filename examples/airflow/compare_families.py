@@ -101,6 +101,17 @@ class Tools:
         with open(path, encoding="utf-8") as file:
             return json.load(file)
 
+    def train(self, path):
+        """Trains by a configuration and returns the processor minutes."""
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        self.run("surrogate", "train", path, "--overwrite", "--quiet")
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return (after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime) / 60
+
+    def error(self, model, data):
+        """Returns the mean relative L2 error over the samples of a data set."""
+        return self.report("evaluate", model, "--data", data)["outputs"][0]["relative_l2"]
+
     def prediction_seconds(self, model, sizes):
         """Returns the processor seconds of a plan and a run of one body, medians of three, by number of points."""
         text = self.run("airflow", "-sweep", "-model", model, "-seed", "3001", "-panels", "500", "-sweep_panels", "200",
@@ -115,8 +126,8 @@ class Tools:
         return path
 
 
-def write_data(tools):
-    for folder, (which, sizes) in DATA.items():
+def write_data(tools, data):
+    for folder, (which, sizes) in data.items():
         missing = [n for n in sizes if not os.path.exists(f"{folder}/cars_{n}.h5")]
         if missing:
             print(f"writing {folder}", flush=True)
@@ -140,16 +151,12 @@ def measure(tools, name, options):
     folder = os.path.join(tools.folder, name.lower().replace(" ", "_"))
     path = tools.write_config(os.path.basename(folder) + ".toml", family, network, TRAIN, epochs, options.rate, folder)
     print(f"{name}: {epochs} epochs", flush=True)
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    tools.run("surrogate", "train", path, "--overwrite", "--quiet")
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
     model = os.path.join(folder, "last.safetensors")
-    row = {"name": name, "epochs": epochs, "minutes": (after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime) / 60, "sizes": {}}
+    row = {"name": name, "epochs": epochs, "minutes": tools.train(path), "sizes": {}}
     seconds = tools.prediction_seconds(model, TEST)
     for n, data in TEST.items():
         memory = tools.report("bench", model, "--points", str(n), "--runs", "1")["workspace_bytes"]
-        errors = tools.report("evaluate", model, "--data", data)["outputs"][0]
-        row["sizes"][n] = {"error": errors["relative_l2"], "seconds": seconds[n], "bytes": memory}
+        row["sizes"][n] = {"error": tools.error(model, data), "seconds": seconds[n], "bytes": memory}
     return row
 
 
@@ -177,7 +184,7 @@ def main():
             parser.error(f"--families has '{name}', expected some of {', '.join(SHORT)}")
     os.makedirs(options.folder, exist_ok=True)
     tools = Tools(options.programs, options.folder)
-    write_data(tools)
+    write_data(tools, DATA)
     for name in names:
         result = os.path.join(options.folder, name + ".json")
         if not os.path.exists(result):

@@ -12,7 +12,6 @@ import argparse
 import csv
 import json
 import os
-import resource
 import sys
 
 here = os.path.dirname(os.path.abspath(__file__))
@@ -39,11 +38,8 @@ def measure(tools, key, epochs):
     if not os.path.exists(result):
         folder = os.path.join(tools.folder, key)
         path = tools.write_config(key + ".toml", "bsa", VARIANTS[key][1], [TRAIN], epochs, 2e-3, folder)
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        tools.run("surrogate", "train", path, "--overwrite", "--quiet")
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        minutes = (after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime) / 60
-        error = tools.report("evaluate", os.path.join(folder, "last.safetensors"), "--data", TEST)["outputs"][0]["relative_l2"]
+        minutes = tools.train(path)
+        error = tools.error(os.path.join(folder, "last.safetensors"), TEST)
         with open(result, "w", encoding="utf-8") as file:
             json.dump((error, minutes), file)
     with open(result, encoding="utf-8") as file:
@@ -59,9 +55,8 @@ def main():
     options = parser.parse_args()
     os.makedirs(options.folder, exist_ok=True)
     tools = compare_families.Tools(options.programs, options.folder)
-    compare_families.DATA = {name: (which, (1900, 7600) if name == "watch" else (1900,))
-                             for name, (which, sizes) in compare_families.DATA.items() if 1900 in sizes}  # fmt: skip
-    compare_families.write_data(tools)
+    sizes = {"train": (1900,), "watch": (1900, 7600), "test": (1900,)}
+    compare_families.write_data(tools, {name: (compare_families.DATA[name][0], sizes[name]) for name in sizes})
     rows = []
     for key, (name, _, published) in VARIANTS.items():
         if key in options.variants.split(",") or os.path.exists(os.path.join(options.folder, key + ".json")):

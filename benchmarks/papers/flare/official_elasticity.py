@@ -20,6 +20,9 @@ import safetensors.torch
 import surrogate
 import torch
 
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+from network import field  # noqa: E402
+
 
 def module(checkout, path):
     """Returns a module of the checkout without the package around it, which needs more packages."""
@@ -31,9 +34,8 @@ def module(checkout, path):
 
 def initial_weights(network, names, seed):
     """Returns the weights that `surrogate train` begins with."""
-    fields = [{"name": name, "unit": "1", "mean": 0.0, "std": 1.0} for name in names]
-    inputs = [{**field, "role": "coordinate", "axis": axis} for axis, field in enumerate(fields[:-1])]
-    card = {"format": 1, "family": "flare", "network": network, "inputs": inputs, "outputs": fields[-1:]}
+    inputs = [field(name, role="coordinate", axis=axis) for axis, name in enumerate(names[:-1])]
+    card = {"format": 1, "family": "flare", "network": network, "inputs": inputs, "outputs": [field(names[-1])]}
     model = surrogate.Model.initialize(surrogate.Context(), card, seed)
     model.save("initial.safetensors")
     return safetensors.torch.load_file("initial.safetensors")

@@ -14,9 +14,13 @@ columns. Neighborhoods keep their size in radians when the grid gets finer, so t
 import argparse
 import csv
 import os
+import sys
 
 import numpy as np
 import surrogate
+
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+from network import field  # noqa: E402
 
 CHANNELS, DEGREES, ZONES = 8, 6, 12  # of the input; its highest degree; zonal harmonics of a channel
 CUTOFF = 0.35  # radians, of spherical neighborhoods and of half the side of planar ones
@@ -112,9 +116,8 @@ def spherical(grid, weight, is_global):
     }
     if not is_global:
         network["theta_cutoff"] = CUTOFF
-    fields = [{"name": f"{kind}{c}", "unit": "1", "mean": 0.0, "std": 1.0, **role}
-              for kind, role in (("x", {"role": "field"}), ("y", {})) for c in range(CHANNELS)]
-    card = {"format": 1, "family": "sphere", "network": network, "inputs": fields[:CHANNELS], "outputs": fields[CHANNELS:]}
+    card = {"format": 1, "family": "sphere", "network": network,
+            "inputs": [field(f"x{c}", role="field") for c in range(CHANNELS)], "outputs": [field(f"y{c}") for c in range(CHANNELS)]}
     context = surrogate.Context()
     model = surrogate.Model.create(context, card, weight)
     plan = surrogate.Plan(model, surrogate.Domain.sphere(context, "legendre-gauss", *grid.shape))
