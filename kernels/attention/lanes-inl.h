@@ -167,8 +167,8 @@ HWY_NOINLINE void gather_rows(const float* weights, const float* v, int64_t v_ro
 #pragma GCC unroll 2
         for (int j = 0; j < n_vector; ++j) sum[r][j] = broadcast(0.0f);
     }
-    // Rows are reached from a pointer for every three of them: with one per row the compiler would
-    // keep the stack in the loop.
+    // Rows are reached from a pointer for every three of them: with one per row, or with an array
+    // of pointers as on the sphere, the compiler would keep the stack in the loop.
     const float *v_0 = v, *v_3 = v + (n_row > 3 ? 3 * v_row : 0),
                 *v_6 = v + (n_row > 6 ? 6 * v_row : 0), *v_9 = v + (n_row > 9 ? 9 * v_row : 0);
     for (const float *next = v + n_row * v_row, *const last = weights + n * n_vector * width;
