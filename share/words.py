@@ -9,7 +9,7 @@
 Reads comments, string literals and pages of the files that git tracks. Two files in tests/install/vocabulary control it:
 `rules.txt` has one rule per line; `exceptions.txt` has lines `path-prefix: expression` for text that must stay, such as old
 names. An exception suppresses the findings in files whose path begins with the prefix, if a match of the expression in the
-comment, string or line covers the words found.
+comment, string or line covers the words found. Pages that a file names by their path from the root must exist.
 """
 import argparse
 import collections
@@ -25,6 +25,8 @@ c_like = {".c", ".h", ".hpp", ".cpp", ".cu", ".cuh", ".H", ".C"}
 hash_like = {".cmake", ".py", ".sh", ".toml"}
 fortran_like = {".F90", ".f90", ".f", ".inc"}
 opening = re.compile(r"(What|Who|Where|How|Whether|Of)\b")
+# Pages of the sources; share/doc/surrogate is the folder of an installation.
+page_path = re.compile(r"(?<![\w/])share/doc/(?!surrogate/)[\w/-]+\.md\b")
 pointer = re.compile(r"\b(that|those) of\b", re.IGNORECASE)
 
 
@@ -129,6 +131,9 @@ def findings(name, text, rules):
         return any(match.start() <= first and last <= match.end()
                    for expression in exceptions for match in expression.finditer(text))
 
+    for found in page_path.finditer(text):
+        if not (root / found[0]).is_file():
+            yield text.count("\n", 0, found.start()) + 1, "there is no such page", found[0]
     if suffix in c_like | fortran_like:
         for number, line in enumerate(text.split("\n"), 1):
             if len(line) > 100 and suffix in c_like and not is_excepted(line, 0, len(line)):

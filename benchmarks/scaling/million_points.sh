@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # million_points.sh PROGRAM SURROGATE MODEL FOLDER [POINTS]: measures time and memory of
 # examples/million_points and of `surrogate predict` on its serial file, on 1, 2 and 4 ranks, for
-# the tables of share/doc/million_points.md. Ends with status 1 if predictions differ. The mesh is
+# the tables of share/doc/tutorials/million_points.md. Ends with status 1 if predictions differ. The mesh is
 # created once. About 2 GB of memory and 1 GB of disk for a million points.
 set -eu
 program=$1 surrogate=$2 model=$3 folder=$4 points=${5:-1000000}

@@ -11,7 +11,7 @@
 namespace surrogate::tool {
 
 /// Creates all commands with their options and help: the one source for the parser, --help, the
-/// manual page and the completion (manual.hpp). The type name of an option describes its value:
+/// manual page and the completion (manual.cpp). The type name of an option describes its value:
 /// "FILE", "a|b|c" for one of several words, "N" for a number, other capitals for any text.
 /// `arguments` must outlive the result.
 std::unique_ptr<CLI::App> make_commands(Arguments& arguments);

@@ -14,8 +14,8 @@ namespace surrogate::impl::bsa {
 
 /// Fetches keys and values of chosen blocks from other ranks. Each rank requests every
 /// (block, head) that at least one of its groups has chosen, once: counts first, then requests,
-/// then replies. Counts of this exchange depend on data (share/doc/communication.md). Replies are
-/// sent in as many rounds as the rank with the most replies needs for its buffer.
+/// then replies. Counts of this exchange depend on data (share/doc/develop/communication.md).
+/// Replies are sent in as many rounds as the rank with the most replies needs for its buffer.
 template <class T>
 class Fetch {
 public:
