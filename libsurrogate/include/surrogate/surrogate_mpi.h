@@ -48,7 +48,8 @@ SURROGATE_API surrogate_status surrogate_context_create_mpi(MPI_Comm comm,
                                                             surrogate_context** context);
 
 /* Creates a context over the ranks of a Fortran communicator: an integer, or comm%MPI_VAL of
- * mpi_f08. Otherwise as surrogate_context_create_mpi. Collective over comm. */
+ * mpi_f08. Otherwise as surrogate_context_create_mpi. Collective over comm.
+ * Errors: as surrogate_context_create_mpi. */
 SURROGATE_API surrogate_status surrogate_context_create_fint(MPI_Fint comm,
                                                              const surrogate_options* options,
                                                              surrogate_context** context);
@@ -64,7 +65,7 @@ SURROGATE_API surrogate_status surrogate_plan_open_mpi(MPI_Comm comm, const char
                                                        surrogate_plan** plan);
 
 /* Does the same as surrogate_plan_open_mpi for a Fortran communicator. Collective over comm.
- * Since 0.1 */
+ * Errors: as surrogate_plan_open_mpi. Since 0.1 */
 SURROGATE_API surrogate_status surrogate_plan_open_fint(MPI_Fint comm, const char* path,
                                                         const surrogate_points* points,
                                                         const surrogate_options* options,
@@ -80,11 +81,14 @@ SURROGATE_API surrogate_status surrogate_context_comm(const surrogate_context* c
 /* Compares `comm` with the communicator of a context, for adapters that check their arguments.
  * *result is as from MPI_Comm_compare: MPI_CONGRUENT for the communicator that the context was
  * created from. For a context without MPI it is MPI_CONGRUENT if comm has one rank, else
- * MPI_UNEQUAL. Local. Errors: INVALID_ARGUMENT (NULL, MPI_COMM_NULL), MPI. */
+ * MPI_UNEQUAL. Local. Errors: INVALID_ARGUMENT (NULL, MPI_COMM_NULL, MPI not initialized or
+ * already finalized), NOT_SUPPORTED (built without MPI, or with another MPI implementation than the
+ * program runs), MPI. */
 SURROGATE_API surrogate_status surrogate_context_compare_comm(const surrogate_context* context,
                                                               MPI_Comm comm, int* result);
 
-/* Compares `comm` with the communicator of a plan, as surrogate_context_compare_comm. Local. */
+/* Compares `comm` with the communicator of a plan, as surrogate_context_compare_comm. Local.
+ * Errors: as surrogate_context_compare_comm. */
 SURROGATE_API surrogate_status surrogate_plan_compare_comm(const surrogate_plan* plan,
                                                            MPI_Comm comm, int* result);
 

@@ -113,7 +113,7 @@ SURROGATE_API surrogate_status surrogate_dataset_put(surrogate_dataset* dataset,
 SURROGATE_API surrogate_status surrogate_dataset_finish(surrogate_dataset* dataset);
 
 /* Frees the data set. Deletes the temporary file if surrogate_dataset_finish was not called. Local.
- * Accepts NULL, sets the handle to NULL. */
+ * Accepts NULL, sets the handle to NULL. Errors: none. */
 SURROGATE_API void surrogate_dataset_destroy(surrogate_dataset** dataset);
 
 #ifdef __cplusplus

@@ -31,7 +31,7 @@ extern "C" {
  * PETSC_ERR_GPU, OUT_OF_RANGE is PETSC_ERR_ARG_OUTOFRANGE, MPI and BROKEN are PETSC_ERR_MPI,
  * others are PETSC_ERR_LIB. PETSC_ERR_MPI may be the error of one rank while the others wait for
  * this rank. A program that handles errors must call MPI_Abort then, as PETSc does for errors that
- * reach main(). Local. */
+ * reach main(). Local. Errors: none. */
 SURROGATE_API PetscErrorCode surrogate_petsc_error_code(surrogate_status status);
 
 /* Calls a function of surrogate.h inside a function that returns PetscErrorCode. */
@@ -53,16 +53,20 @@ SURROGATE_API PetscErrorCode surrogate_petsc_error_code(surrogate_status status)
  *   -surrogate_range count|warn|error  -surrogate_agree
  *   -surrogate_coordinates physical|normalized  -surrogate_allow_code
  *   prefix  put before these names ("flow_": -flow_surrogate_threads), or NULL
- * -help lists them. An option that is not in the database keeps the library's default. */
+ * -help lists them. An option that is not in the database keeps the library's default.
+ * Errors: context is NULL (PETSC_ERR_ARG_NULL); as surrogate_options_set and
+ * surrogate_context_create_mpi, with the code of surrogate_petsc_error_code. */
 SURROGATE_API PetscErrorCode surrogate_context_create_petsc(MPI_Comm comm, const char* prefix,
                                                             surrogate_context** context);
 
-/* Loads a model as surrogate_model_load, within the event SurrPlan. Collective. */
+/* Loads a model as surrogate_model_load, within the event SurrPlan. Collective.
+ * Errors: as surrogate_model_load, with the code of surrogate_petsc_error_code. */
 SURROGATE_API PetscErrorCode surrogate_model_load_petsc(surrogate_context* context,
                                                         const char* path, surrogate_model** model);
 
 /* Creates a plan as surrogate_plan_create, within the event SurrPlan. output may be NULL.
- * Collective. */
+ * Collective.
+ * Errors: as surrogate_plan_create, with the code of surrogate_petsc_error_code. */
 SURROGATE_API PetscErrorCode surrogate_plan_create_petsc(const surrogate_model* model,
                                                          const surrogate_domain* input,
                                                          const surrogate_domain* output,

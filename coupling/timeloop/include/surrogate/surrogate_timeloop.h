@@ -115,7 +115,7 @@ SURROGATE_API surrogate_status surrogate_timeloop_bind_block(surrogate_timeloop*
 /* Removes the bindings of all fields: a step before they are bound again is an error. For callers
  * whose arrays are valid during one call only, such as arrays of Vecs (surrogate_timeloop_step_vec
  * in surrogate_petsc.h). Connections (surrogate_timeloop_connect) and state arrays
- * (surrogate_timeloop_bind_state) are kept. Local. */
+ * (surrogate_timeloop_bind_state) are kept. Local. Errors: INVALID_ARGUMENT (NULL). */
 SURROGATE_API surrogate_status surrogate_timeloop_unbind(surrogate_timeloop* loop);
 
 /* Connects output `output` of an evaluation to input `input` of the next one, for state fields
@@ -207,7 +207,8 @@ SURROGATE_API surrogate_status surrogate_timeloop_step(surrogate_timeloop* loop,
 
 /* Reports an error from a rank that cannot step, while the other ranks call
  * surrogate_timeloop_step: nothing changes on any rank, and all return the first error. For
- * adapters that fail before they can bind arrays. status must not be SURROGATE_SUCCESS. */
+ * adapters that fail before they can bind arrays. Errors: the status of the first rank that has
+ * one; INVALID_ARGUMENT (status is SURROGATE_SUCCESS). */
 SURROGATE_API surrogate_status surrogate_timeloop_step_with_error(surrogate_timeloop* loop,
                                                                   surrogate_status status,
                                                                   const char* text);
@@ -297,7 +298,8 @@ SURROGATE_API surrogate_status surrogate_timeloop_save(surrogate_timeloop* loop,
 SURROGATE_API surrogate_status surrogate_timeloop_restore(surrogate_timeloop* loop,
                                                           const char* path);
 
-/* Frees the loop, and sends the report to the log. Accepts NULL, sets the handle to NULL. Local. */
+/* Frees the loop, and sends the report to the log. Accepts NULL, sets the handle to NULL. Local.
+ * Errors: none. */
 SURROGATE_API void surrogate_timeloop_destroy(surrogate_timeloop** loop);
 
 #ifdef __cplusplus

@@ -38,7 +38,7 @@ extern "C" {
 
 /* Returns the text of this thread's last failed call of this header. Right after the failure
  * surrogate_error(NULL) returns the same text. Never NULL; valid until the next failure on this
- * thread. Local. */
+ * thread. Local. Errors: none. */
 SURROGATE_API const char* surrogate_vtk_error(void);
 
 /* ---- meshes and fields ----------------------------------------------------------------------- */
@@ -193,7 +193,7 @@ SURROGATE_API surrogate_status surrogate_series_publish(surrogate_series* series
                                                         const surrogate_piece* pieces);
 
 /* Frees the series. Its files are already complete. Accepts NULL, sets the handle to NULL.
- * Local. */
+ * Local. Errors: none. */
 SURROGATE_API void surrogate_series_close(surrogate_series** series);
 
 /* ---- images ---------------------------------------------------------------------------------- */
