@@ -133,9 +133,12 @@ void take_edges(Finder& finder, CaseTensors& tensors) {
     if (!edges) return;
     const bool is_wide = edges->dtype == SURROGATE_INT64;
     if (edges->n_dim != 2 || edges->shape[0] != 2 || (!is_wide && edges->dtype != SURROGATE_INT32))
-        throw Failure(Exit::bad_usage,
-                      "tensor check/input/edges must be int32 or int64 (2, edges): rows of the "
-                      "case that are sources, and those that are targets");
+        throw Failure(
+            Exit::bad_usage,
+            "tensor check/input/edges has " + std::to_string(edges->n_dim) + " axes and type " +
+                std::to_string(edges->dtype) +
+                ", expected int32 or int64 (2, edges): rows of the case that are sources, "
+                "and rows that are targets");
     const int64_t n_edge = edges->shape[1], n_point = finder.counts.n_point[0];
     const auto rows = is_wide ? as_integers<int64_t>(edges->data, 2 * n_edge)
                               : as_integers<int32_t>(edges->data, 2 * n_edge);

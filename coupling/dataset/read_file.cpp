@@ -113,8 +113,11 @@ struct ReadFile::Parts {
               "read 'offset'");
         if (offset.front() != 0 || offset.back() != form.extents[0] ||
             !std::is_sorted(offset.begin(), offset.end()))
-            coupling::fail(SURROGATE_BAD_FILE, "'offset' must rise from 0 to the number of rows, " +
-                                                   std::to_string(form.extents[0]));
+            coupling::fail(SURROGATE_BAD_FILE,
+                           "'offset' goes from " + std::to_string(offset.front()) + " to " +
+                               std::to_string(offset.back()) +
+                               ", expected numbers that rise from 0 to the number of rows, " +
+                               std::to_string(form.extents[0]));
     }
 
     void read_times() {

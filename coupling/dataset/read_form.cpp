@@ -204,8 +204,9 @@ std::vector<StoredCoordinate> coordinates_of(const Variables& variables) {
               [](const auto& a, const auto& b) { return a.axis < b.axis; });
     for (size_t i = 0; i < found.size(); ++i)
         if (found[i].axis != static_cast<int32_t>(i))
-            refuse("coordinates must be one of each of X, Y, Z, 4 .. 8 from X on; '" +
-                   found[i].name + "' does not continue them");
+            refuse("coordinate " + std::to_string(i) + " is '" + found[i].name + "' of axis " +
+                   std::to_string(found[i].axis) +
+                   ", expected one coordinate for each of the axes X, Y, Z, 4 .. 8 from X on");
     return found;
 }
 
@@ -233,7 +234,7 @@ void check_offset(const Variables& variables, StoredForm* form) {
     const StoredVariable& offset = *find(variables, "offset");
     if (offset.kind != StoredVariable::Kind::integer || offset.shape.size() != 1 ||
         offset.shape[0] < 1)
-        refuse("'offset' must be a list of integers, one more than samples");
+        refuse("'offset' is not a list of integers, expected one more of them than samples");
     if (form->point_axes.size() != 1)
         refuse("with 'offset' fields have one axis, that of rows; these have " +
                joined(form->point_axes));
@@ -253,7 +254,8 @@ PointForm form_of_points(const StoredForm& form, const Variables& variables) {
     if (has_axes) return PointForm::lattice;
     if (form.point_axes.size() != 1)
         refuse("fields have the axes " + joined(form.point_axes) +
-               ": each must hold its coordinates, with the attribute axis = X, Y or Z");
+               ", expected axes that have coordinates; add variables named as the axes, with the "
+               "attribute axis = X, Y or Z");
     return is_moving ? PointForm::moving_cloud : PointForm::cloud;
 }
 

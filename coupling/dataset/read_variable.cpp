@@ -75,7 +75,9 @@ StoredVariable::Kind kind_of(hid_t dataset) {
 
 /// Returns the name of the object that a reference points to, without the slash of the root.
 std::string name_behind(hid_t dataset, const hvl_t& entry) {
-    if (entry.len != 1) coupling::fail(SURROGATE_BAD_FILE, "an axis must have exactly one scale");
+    if (entry.len != 1)
+        coupling::fail(SURROGATE_BAD_FILE,
+                       "an axis has " + std::to_string(entry.len) + " scales, expected 1");
     std::string name(256, '\0');
     const auto n = H5Rget_name(dataset, H5R_OBJECT, entry.p, name.data(), name.size());
     if (n <= 0 || static_cast<size_t>(n) >= name.size())

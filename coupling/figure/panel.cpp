@@ -22,7 +22,9 @@ void check(const surrogate_png_panel& panel, const std::string& who) {
     if (values.space != SURROGATE_HOST)
         throw Error(SURROGATE_NOT_SUPPORTED, who + ".values is not in host memory; copy it first");
     if (values.dtype != SURROGATE_FLOAT32 && values.dtype != SURROGATE_FLOAT64)
-        throw Error(SURROGATE_INVALID_ARGUMENT, who + ".values must be float or double");
+        throw Error(SURROGATE_INVALID_ARGUMENT,
+                    who + ".values.dtype is " + std::to_string(values.dtype) +
+                        ", expected SURROGATE_FLOAT32 or SURROGATE_FLOAT64");
     for (const int64_t n : values.shape)
         if (n < 1 || n > most_pixels)
             throw Error(SURROGATE_SHAPE, who + ".values has " + std::to_string(values.shape[0]) +
@@ -31,7 +33,10 @@ void check(const surrogate_png_panel& panel, const std::string& who) {
                                              std::to_string(most_pixels) + " a side");
     if (!std::isfinite(panel.min) || !std::isfinite(panel.max) || panel.min > panel.max)
         throw Error(SURROGATE_INVALID_ARGUMENT,
-                    who + ": min and max must be finite and min <= max (both 0: from the data)");
+                    who + ": min and max are " + std::to_string(panel.min) + " and " +
+                        std::to_string(panel.max) +
+                        ", expected finite numbers, the first not above the second; both 0 take "
+                        "the range of the data");
     color_at(panel.color_map, 0);
 }
 

@@ -27,9 +27,10 @@ std::string with_unit(const std::string& name, const std::string& unit) {
 
 Axis checked_axis(const surrogate_png_axis& axis, const std::string& who) {
     if (!std::isfinite(axis.first) || !std::isfinite(axis.last) || axis.first == axis.last)
-        throw Error(SURROGATE_INVALID_ARGUMENT, who + " goes from " + std::to_string(axis.first) +
-                                                    " to " + std::to_string(axis.last) +
-                                                    "; its ends must be finite and different");
+        throw Error(SURROGATE_INVALID_ARGUMENT,
+                    who + " goes from " + std::to_string(axis.first) + " to " +
+                        std::to_string(axis.last) +
+                        ", expected ends that are finite and different");
     const std::string unit = checked_text(axis.unit, who + ".unit");
     return {with_unit(checked_text(axis.name, who + ".name"), unit), unit, axis.first, axis.last};
 }

@@ -184,7 +184,7 @@ MeshHead::Sizes MeshHead::sizes_of_extent(const XmlAttributes& attributes, const
     for (size_t axis = 0; axis < 3; ++axis) {
         const int64_t first = (*extent)[2 * axis], last = (*extent)[2 * axis + 1];
         if (std::min(first, last) < -limits_.extent || std::max(first, last) > limits_.extent)
-            fail(found + ": grid indices must be at most " + std::to_string(limits_.extent));
+            fail(found + ", expected grid indices of at most " + std::to_string(limits_.extent));
         else if (last < first - 1)
             fail(found + " ends before it begins");
         else if (has_whole_ && last >= first &&

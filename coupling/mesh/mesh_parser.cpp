@@ -72,7 +72,7 @@ bool MeshParser::is_prolog_fine(const char* buffer, unsigned int count) {
         begin.substr(0, 2) == "\xfe\xff")
         head_->fail("it does not begin like a text of 8-bit characters");
     else if (prolog_.find("<!DOCTYPE") != prolog_.npos || prolog_.find("<!ENTITY") != prolog_.npos)
-        head_->fail("it has a document type declaration, which mesh files must not have");
+        head_->fail("it has a document type declaration, expected none in a mesh file; remove it");
     return !head_->has_failed();
 }
 

@@ -45,13 +45,11 @@ vtk::SphereFile read_sphere(const FieldRequest& request, const Model& model) {
                       "the model predicts on a grid that differs from the grid of its inputs; a "
                       "mesh file has one grid");
     if (vtk::parse_mesh_name(request.mesh).kind != vtk::GridKind::structured)
-        throw Failure(
-            Exit::bad_usage,
-            "the model works on the grid " + std::string(grid.grid) + " of " +
-                std::to_string(grid.n_lat) + " x " + std::to_string(grid.n_lon) +
-                " points on the sphere; the mesh must be a structured grid (.vts, .pvts), "
-                "'" +
-                request.mesh + "' is not");
+        throw Failure(Exit::bad_usage, "the model works on the grid " + std::string(grid.grid) +
+                                           " of " + std::to_string(grid.n_lat) + " x " +
+                                           std::to_string(grid.n_lon) +
+                                           " points on the sphere; the mesh is '" + request.mesh +
+                                           "', expected a structured grid (.vts, .pvts)");
     if (!request.clouds.empty())
         throw Failure(Exit::bad_usage,
                       "--clouds: a model on the sphere takes one state, whose points are all one "

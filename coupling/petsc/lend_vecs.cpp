@@ -45,8 +45,8 @@ PetscErrorCode check_vec(const surrogate_plan* plan, const surrogate_vec_field& 
         plan, PetscObjectComm(reinterpret_cast<PetscObject>(field.vec)), &same));
     PetscCheck(
         same == MPI_IDENT || same == MPI_CONGRUENT, PETSC_COMM_SELF, PETSC_ERR_ARG_NOTSAMECOMM,
-        "field %s: the Vec is on another communicator than the plan; both must come from the "
-        "same one",
+        "field %s: the communicator of the Vec differs from the plan's, expected the same; create "
+        "both from one communicator",
         field.name);
     PetscFunctionReturn(0);
 }

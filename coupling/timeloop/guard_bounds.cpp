@@ -18,7 +18,7 @@ void BoundsGuard::set_bounds(size_t output, double min, double max) {
         fail(SURROGATE_INVALID_ARGUMENT, "bounds of output '" + fields_->outputs()[output].name +
                                              "' are " + std::to_string(min) + " .. " +
                                              std::to_string(max) +
-                                             "; the first must not be above the second");
+                                             ", expected the first not above the second");
     set_[output] = {min, max};
 }
 

@@ -155,9 +155,8 @@ void check_place(const std::string& what, int32_t dtype, int32_t space) {
              what + ": space is " + std::to_string(space) +
                  ", expected SURROGATE_HOST; a time loop needs arrays in host memory");
     if (dtype != SURROGATE_FLOAT32 && dtype != SURROGATE_FLOAT64)
-        fail(SURROGATE_INVALID_ARGUMENT,
-             what + ": dtype must be SURROGATE_FLOAT32 or SURROGATE_FLOAT64, is " +
-                 std::to_string(dtype));
+        fail(SURROGATE_INVALID_ARGUMENT, what + ": dtype is " + std::to_string(dtype) +
+                                             ", expected SURROGATE_FLOAT32 or SURROGATE_FLOAT64");
 }
 
 void check_data(const std::string& what, const void* data, int64_t n) {
@@ -201,7 +200,7 @@ void check_block(const surrogate_block& block, const std::string& what, int64_t 
     check_place(what, block.dtype, block.space);
     if (block.n_dim < 1 || block.n_dim > 4)
         fail(SURROGATE_SHAPE,
-             what + ": a block must have 1 .. 4 axes, n_dim is " + std::to_string(block.n_dim));
+             what + ": n_dim is " + std::to_string(block.n_dim) + ", expected 1 to 4");
     int64_t n = 1;
     bool is_possible = true;
     std::string shape;

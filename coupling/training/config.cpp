@@ -91,7 +91,8 @@ void read_model(TomlTable table, TrainConfig* config) {
         if (is_new && !table.has(key))
             table.refuse(key, "[model] has no '" + key + "', which a new network needs");
         if (!is_new && !model.file.empty() && table.has(key))
-            table.refuse(key, "'" + key + "' must not be given with 'file'; remove it");
+            table.refuse(key,
+                         "'" + key + "' is set beside 'file', expected one of them; remove it");
     }
     if (!is_new && !model.file.empty() && table.has("output_scale"))
         table.refuse("output_scale", "'output_scale' is for a new network; remove it");
@@ -115,8 +116,8 @@ void read_factors(TomlTable& table, const std::string& key, double* least, doubl
     const bool is_range = array != nullptr && array->size() == 2 && at(0) > 0 && at(1) >= at(0) &&
                           std::isfinite(at(1));
     if (!is_range)
-        return table.refuse(key, "'" + key +
-                                     "' must be a list of two numbers above 0, the "
+        return table.refuse(key, "'" + key + "' is " + shown(*node) +
+                                     ", expected a list of two numbers above 0, the "
                                      "smallest and the largest factor, such as [0.9, 1.1]");
     *least = at(0);
     *largest = at(1);
@@ -157,7 +158,7 @@ void read_data(TomlTable table, TrainConfig* config) {
     else
         data.validation = table.texts("validation");
     data.lead_s = table.real("lead", 0, infinity);
-    if (data.lead_s && *data.lead_s == 0) table.refuse("lead", "'lead' must be above 0 s");
+    if (data.lead_s && *data.lead_s == 0) table.refuse("lead", "'lead' is 0 s, expected more");
     const std::string symmetries = table.one_of("symmetries", {"none", "square", "longitude"});
     if (symmetries == "square") data.symmetries = Symmetry::square;
     if (symmetries == "longitude") data.symmetries = Symmetry::longitude;
@@ -178,7 +179,8 @@ std::vector<Setting> settings_of(TomlTable& table, const std::vector<std::string
         const auto value = plain_text(*node);
         const toml::source_region at = node->source();
         if (!value)
-            table.refuse(key, "'" + key + "' must be a number, a text, or true or false");
+            table.refuse(key, "'" + key + "' is " + shown(*node) +
+                                  ", expected a number, a text, true or false");
         else
             settings.push_back({key, *value, table.place_of(at)});
     }

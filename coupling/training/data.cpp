@@ -31,8 +31,8 @@ int64_t lead_of(const ReadFile& file, const std::optional<double>& lead_s) {
     const double step = file.time_step();
     const double states = step > 0 ? *lead_s / step : 0;
     if (!(states >= 0.5) || std::abs(states - std::round(states)) > 1e-6 * states)
-        fail("'lead' is " + number(*lead_s) + " s; data set '" + file.path() +
-             "' has a state every " + number(step) + " s, and the lead must be a multiple");
+        fail("'lead' is " + number(*lead_s) + " s, expected a multiple of " + number(step) +
+             " s, after which data set '" + file.path() + "' has the next state");
     return std::llround(states);
 }
 

@@ -15,11 +15,6 @@ namespace surrogate::tool {
 
 namespace {
 
-std::string shown(const toml::node& node) {
-    if (const auto text = plain_text(node)) return "'" + one_line(*text, 60) + "'";
-    return node.is_array() ? "a list" : "a table";
-}
-
 std::string in(const std::string& table) {
     return table.empty() ? "" : " in " + table;
 }
@@ -96,7 +91,7 @@ std::string TomlTable::text(const std::string& key, const std::string& absent) {
     if (found == nullptr) return absent;
     if (const auto* text = found->as_string(); text != nullptr && !text->get().empty())
         return has_zero_byte(key, text->get()) ? absent : text->get();
-    refuse(key, "'" + key + "' must be a text in quotes, found " + shown(*found));
+    refuse(key, "'" + key + "' is " + shown(*found) + ", expected a text in quotes");
     return absent;
 }
 
@@ -105,8 +100,8 @@ int64_t TomlTable::whole(const std::string& key, int64_t absent, int64_t least) 
     if (found == nullptr) return absent;
     if (const auto* number = found->as_integer(); number != nullptr && number->get() >= least)
         return number->get();
-    refuse(key, "'" + key + "' must be a whole number from " + std::to_string(least) +
-                    " on, found " + shown(*found));
+    refuse(key, "'" + key + "' is " + shown(*found) + ", expected a whole number from " +
+                    std::to_string(least) + " on");
     return absent;
 }
 
@@ -118,7 +113,7 @@ std::optional<double> TomlTable::real(const std::string& key, double least, doub
     const std::string range = std::isinf(largest)
                                   ? "of " + number(least) + " or more"
                                   : "between " + number(least) + " and " + number(largest);
-    refuse(key, "'" + key + "' must be a number " + range + ", found " + shown(*found));
+    refuse(key, "'" + key + "' is " + shown(*found) + ", expected a number " + range);
     return std::nullopt;
 }
 
@@ -126,7 +121,7 @@ std::optional<bool> TomlTable::flag(const std::string& key) {
     const toml::node* const found = node(key);
     if (found == nullptr) return std::nullopt;
     if (const auto* value = found->as_boolean()) return value->get();
-    refuse(key, "'" + key + "' must be true or false, found " + shown(*found));
+    refuse(key, "'" + key + "' is " + shown(*found) + ", expected true or false");
     return std::nullopt;
 }
 
@@ -136,7 +131,7 @@ std::string TomlTable::one_of(const std::string& key, const std::vector<std::str
         if (candidate == word) return word;
     std::string all;
     for (const std::string& candidate : known) all += (all.empty() ? "" : ", ") + candidate;
-    refuse(key, "'" + key + "' is '" + one_line(word, 60) + "'; there are " + all);
+    refuse(key, "'" + key + "' is '" + one_line(word, 60) + "', expected one of " + all);
     return known.front();
 }
 
@@ -149,7 +144,7 @@ std::vector<std::string> TomlTable::texts(const std::string& key) {
         for (const toml::node& entry : *array)
             if (const auto* text = entry.as_string()) list.push_back(text->get());
     if (!found->is_array() || list.size() != found->as_array()->size() || list.empty()) {
-        refuse(key, "'" + key + "' must be a text or a list of texts, found " + shown(*found));
+        refuse(key, "'" + key + "' is " + shown(*found) + ", expected a text or a list of texts");
         return {};
     }
     for (const std::string& text : list)
@@ -170,7 +165,7 @@ TomlTable TomlTable::table(const std::string& key) {
     const std::string name =
         "[" + (name_.empty() ? key : name_.substr(1, name_.size() - 2) + "." + key) + "]";
     if (found == nullptr) return {nullptr, name, at_, config_errors_};
-    if (!found->is_table()) refuse(key, "'" + key + "' must be a table, found " + shown(*found));
+    if (!found->is_table()) refuse(key, "'" + key + "' is " + shown(*found) + ", expected a table");
     return {found->as_table(), name, found->source(), config_errors_};
 }
 
@@ -194,6 +189,11 @@ std::optional<std::string> plain_text(const toml::node& node) {
     if (const auto* number = node.as_floating_point()) return shortest(number->get());
     if (const auto* flag = node.as_boolean()) return flag->get() ? "true" : "false";
     return std::nullopt;
+}
+
+std::string shown(const toml::node& node) {
+    if (const auto text = plain_text(node)) return "'" + one_line(*text, 60) + "'";
+    return node.is_array() ? "a list" : "a table";
 }
 
 }  // namespace surrogate::tool

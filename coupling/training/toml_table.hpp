@@ -76,4 +76,7 @@ private:
 /// for tables and lists.
 std::optional<std::string> plain_text(const toml::node& node);
 
+/// Returns a value as messages show it: "'1e-3'", "a list", "a table".
+std::string shown(const toml::node& node);
+
 }  // namespace surrogate::tool

@@ -116,7 +116,9 @@ vtkSmartPointer<vtkPoints> make_points(const surrogate_array& x) {
         throw Error(SURROGATE_SHAPE, "mesh.points has " + std::to_string(x.shape[1]) +
                                          " columns, coordinates have 1 to 3");
     if (x.dtype != SURROGATE_FLOAT32 && x.dtype != SURROGATE_FLOAT64)
-        throw Error(SURROGATE_INVALID_ARGUMENT, "mesh.points must be float or double");
+        throw Error(SURROGATE_INVALID_ARGUMENT,
+                    "mesh.points.dtype is " + std::to_string(x.dtype) +
+                        ", expected SURROGATE_FLOAT32 or SURROGATE_FLOAT64");
     auto points = vtkSmartPointer<vtkPoints>::New();
     points->SetDataTypeToDouble();
     if (x.dtype == SURROGATE_FLOAT64 && x.shape[1] == 3) {
@@ -202,9 +204,11 @@ void check_image(const surrogate_image& image) {
         if (!(image.spacing[axis] > 0) || !std::isfinite(image.spacing[axis]) ||
             !std::isfinite(image.origin[axis]))
             throw Error(SURROGATE_INVALID_ARGUMENT,
-                        "image.origin and image.spacing must be finite, and the spacing positive, "
-                        "also along a flat axis (axis " +
-                            std::to_string(axis) + ")");
+                        "image.origin and image.spacing of axis " + std::to_string(axis) + " are " +
+                            std::to_string(image.origin[axis]) + " and " +
+                            std::to_string(image.spacing[axis]) +
+                            ", expected finite numbers and a positive spacing, also along a flat "
+                            "axis");
     }
 }
 

@@ -84,9 +84,10 @@ void check_time(const surrogate_series& series, double time_s) {
     if (!std::isfinite(time_s))
         throw Error(SURROGATE_INVALID_ARGUMENT, "time_s is not a finite number");
     if (!series.steps.empty() && !(time_s > series.steps.back().time_s))
-        throw Error(SURROGATE_INVALID_ARGUMENT,
-                    "time_s is " + std::to_string(time_s) + ", the last published step has " +
-                        std::to_string(series.steps.back().time_s) + "; time must grow");
+        throw Error(SURROGATE_INVALID_ARGUMENT, "time_s is " + std::to_string(time_s) +
+                                                    ", expected more than " +
+                                                    std::to_string(series.steps.back().time_s) +
+                                                    ", the time of the last published step");
 }
 
 template <class Writer>

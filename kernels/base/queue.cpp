@@ -82,7 +82,7 @@ Queue::Queue(Backend backend, VectorLevel level, int n_thread)
     }
     if (n_thread < 1) {
         throw Error(Status::invalid_argument,
-                    "number of threads must be >= 1, is " + std::to_string(n_thread));
+                    "number of threads is " + std::to_string(n_thread) + ", expected 1 or more");
     }
 }
 

@@ -61,7 +61,7 @@ PairTable::PairTable(int64_t n_row, std::span<const int32_t> label, std::span<co
     if (first.size() != second.size())
         throw Error(Status::shape, "pairs have " + std::to_string(first.size()) + " first and " +
                                        std::to_string(second.size()) +
-                                       " second points; the lists must be of one length");
+                                       " second points, expected lists of one length");
     if (n_point > INT32_MAX)
         throw Error(Status::limit, "pairs of " + std::to_string(n_point) +
                                        " points: at most 2^31 - 1 are possible on a rank");

@@ -224,8 +224,9 @@ void check(const Grid& out, const Grid& in, const Filter& filter, bool is_transp
     const Grid& fine = is_transposed ? out : in;
     const Grid& coarse = is_transposed ? in : out;
     if (!(filter.theta_cutoff > 0))
-        throw Error(Status::invalid_argument,
-                    "theta_cutoff must be positive, is " + std::to_string(filter.theta_cutoff));
+        throw Error(
+            Status::invalid_argument,
+            "theta_cutoff is " + std::to_string(filter.theta_cutoff) + ", expected above 0");
     const Phases phases(out, in);  // throws with a text that names sizes that would work
     if (coarse.n_lon > phases.n_column)
         throw Error(Status::shape, std::string(is_transposed ? "input" : "output") + " has " +

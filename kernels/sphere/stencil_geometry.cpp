@@ -134,11 +134,12 @@ Phases::Phases(const Grid& out, const Grid& in) : n_column(std::min(out.n_lon, i
                                                   std::to_string(out.n_lon) + ", input " +
                                                   std::to_string(in.n_lon));
     if (in.n_lon % out.n_lon != 0 && out.n_lon % in.n_lon != 0)
-        throw Error(Status::shape, "one number of longitudes must divide the other; output has " +
-                                       std::to_string(out.n_lon) + ", input " +
-                                       std::to_string(in.n_lon) + "; use outputs of " +
-                                       sizes_that_work(out.n_lon, in.n_lon) + " or inputs of " +
-                                       sizes_that_work(in.n_lon, out.n_lon) + ", for example");
+        throw Error(Status::shape,
+                    "output has " + std::to_string(out.n_lon) + " longitudes, input " +
+                        std::to_string(in.n_lon) +
+                        ", expected one number that divides the other; use outputs of " +
+                        sizes_that_work(out.n_lon, in.n_lon) + " or inputs of " +
+                        sizes_that_work(in.n_lon, out.n_lon) + ", for example");
     n_in = in.n_lon / n_column;
     n_out = out.n_lon / n_column;
 }

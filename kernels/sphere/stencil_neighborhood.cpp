@@ -106,7 +106,7 @@ Stencil neighborhood(const Grid& out, const Grid& in, double theta_cutoff, int64
                      int64_t end_row) {
     if (!(theta_cutoff > 0))
         throw Error(Status::invalid_argument,
-                    "theta_cutoff must be positive, is " + std::to_string(theta_cutoff));
+                    "theta_cutoff is " + std::to_string(theta_cutoff) + ", expected above 0");
     return Neighborhood(out, in, theta_cutoff).stencil(first_row, end_row);
 }
 

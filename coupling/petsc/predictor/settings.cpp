@@ -88,7 +88,7 @@ PetscErrorCode check_box(const Settings& settings) {
         const PetscReal low = settings.box[std::size_t(2 * axis)];
         const PetscReal high = settings.box[std::size_t(2 * axis + 1)];
         PetscCheck(low < high, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG,
-                   "%s: axis %" PetscInt_FMT " goes from %g to %g; the first must be the smaller",
+                   "%s: axis %" PetscInt_FMT " goes from %g to %g, expected the smaller first",
                    settings.flag("box").c_str(), axis, double(low), double(high));
     }
     PetscFunctionReturn(0);

@@ -30,7 +30,8 @@ void copy_text(std::string_view from, char* text, int64_t* n_text) {
     *n_text = needed;
     if (!text) return;
     if (capacity < 1)
-        throw Error(Status::shape, "n_text must be at least 1, is " + std::to_string(capacity));
+        throw Error(Status::shape,
+                    "n_text is " + std::to_string(capacity) + ", expected 1 or more");
     const int64_t n = std::min(capacity, needed) - 1;
     std::memcpy(text, from.data(), static_cast<size_t>(n));
     text[n] = '\0';

@@ -135,8 +135,8 @@ int64_t exchange_mark(const Options& options) {
 }
 
 std::string different_options() {
-    return "ranks give different values of backend, precision, reproducible, agree, coordinates, "
-           "gradients or states; they must be the same on all";
+    return "ranks set different values of backend, precision, reproducible, agree, coordinates, "
+           "gradients or states, expected the same on all";
 }
 
 void require_same_options(Communicator& comm, const Options& options) {

@@ -29,9 +29,9 @@ const void* find_kernels(const DevicePlugin& plugin, const std::string& family, 
         if (table.family == family) {
             throw kernels::Error(kernels::Status::not_supported,
                                  "the plug-in's kernels of family '" + family + "' fill " +
-                                     std::to_string(table.n_byte) + " bytes, the library expects " +
+                                     std::to_string(table.n_byte) + " bytes, expected " +
                                      std::to_string(n_byte) +
-                                     "; library and plug-in must come from one build");
+                                     "; take library and plug-in from one build");
         }
         others += (others.empty() ? "" : ", ") + std::string(table.family);
     }

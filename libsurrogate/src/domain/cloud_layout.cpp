@@ -156,7 +156,7 @@ void CloudLayout::set_edges(const Arrays& arrays, size_t index, PointDomain& dom
                             "an edge joins the points with ids " +
                                 std::to_string(all.source_id[e]) + " and " +
                                 std::to_string(arrays.ids[static_cast<size_t>(row)]) +
-                                ", which are in different clouds; edges must be inside a cloud");
+                                " of different clouds, expected points of one cloud");
             }
             edges.source_rank.push_back(is_shared ? all.source_rank[e] : 0);
             edges.source_row.push_back(source - sources.begin);

@@ -28,18 +28,16 @@ void check_kind(const surrogate_array& array, const std::string& what, NumberKin
     const bool is_integer = array.dtype == SURROGATE_INT32 || array.dtype == SURROGATE_INT64;
     if (kind == NumberKind::real ? is_real : is_integer) return;
     throw Error(Status::invalid_argument,
-                what + ": dtype must be " +
+                what + ": dtype is " + std::to_string(array.dtype) + ", expected " +
                     (kind == NumberKind::real ? "SURROGATE_FLOAT32 or SURROGATE_FLOAT64"
-                                              : "SURROGATE_INT32 or SURROGATE_INT64") +
-                    ", is " + std::to_string(array.dtype));
+                                              : "SURROGATE_INT32 or SURROGATE_INT64"));
 }
 
 void check_space(const surrogate_array& array, const std::string& what, bool takes_device) {
     if (array.space == SURROGATE_HOST) return;
     if (array.space != SURROGATE_CUDA) {
-        throw Error(Status::invalid_argument,
-                    what + ": space must be SURROGATE_HOST or SURROGATE_CUDA, is " +
-                        std::to_string(array.space));
+        throw Error(Status::invalid_argument, what + ": space is " + std::to_string(array.space) +
+                                                  ", expected SURROGATE_HOST or SURROGATE_CUDA");
     }
     if (!takes_device) {
         throw Error(Status::not_supported,
@@ -50,8 +48,9 @@ void check_space(const surrogate_array& array, const std::string& what, bool tak
     }
     const uintptr_t size = is_wide(array) ? 8 : 4;
     if (reinterpret_cast<uintptr_t>(array.data) % size != 0) {
-        throw Error(Status::invalid_argument, what + ": data on a device must be aligned to its " +
-                                                  std::to_string(size) + " bytes");
+        throw Error(Status::invalid_argument,
+                    what + ": data on a device is at an address that is not a multiple of " +
+                        std::to_string(size) + ", expected alignment to the size of a number");
     }
 }
 

@@ -100,9 +100,10 @@ void PointDomain::set_edges(int64_t n_edge, const int64_t* source, const int64_t
                                            ", expected at most " + std::to_string(most));
         if (n_edge < 0 || (n_edge > 0 && (!source || !target)))
             throw Error(Status::invalid_argument,
-                        "edges: " + std::to_string(n_edge) +
-                            " edges asked for; n_edge must be at least 0 and source and target "
-                            "arrays of so many ids");
+                        "edges: n_edge is " + std::to_string(n_edge) +
+                            (n_edge < 0 ? ", expected 0 or more"
+                                        : " and source or target is NULL, expected arrays of so "
+                                          "many ids"));
         if (!has_ids_ && n_global_ > 0)
             throw Error(Status::invalid_argument,
                         "edges name their points by global id, and the points of the domain have "

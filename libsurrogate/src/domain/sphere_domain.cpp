@@ -152,7 +152,7 @@ int SphereDomain::direction_of(const surrogate_sphere& sphere) const {
             return sphere.south_to_north ? -1 : 1;
         throw Error(Status::invalid_argument, "sphere: south_to_north is " +
                                                   std::to_string(sphere.south_to_north) +
-                                                  ", must be 0 or 1");
+                                                  ", expected 0 or 1");
     }
     const std::vector<double> given(sphere.latitude, sphere.latitude + sphere.n_lat_local);
     bool fits_north = true, fits_south = true;
@@ -196,10 +196,10 @@ double SphereDomain::first_longitude_of(const surrogate_sphere& sphere) const {
         }
         const double expected = given[0] + static_cast<double>(j) * step;
         if (circle_distance(given[j], expected) <= node_tolerance * step) continue;
-        throw Error(Status::invalid_argument,
-                    "sphere: longitudes must ascend in equal steps of 360 / " +
-                        std::to_string(grid_.n_lon) + " = " + number(step) + " degrees, are " +
-                        list_text(given));
+        throw Error(Status::invalid_argument, "sphere: longitudes are " + list_text(given) +
+                                                  ", expected equal steps upward of 360 / " +
+                                                  std::to_string(grid_.n_lon) + " = " +
+                                                  number(step) + " degrees");
     }
     return positive_degrees(given[0] - static_cast<double>(sphere.first_lon) * step);
 }

@@ -18,8 +18,8 @@ namespace {
 
 [[noreturn]] void refuse(const std::string& key, const std::string& expected,
                          const nlohmann::json& found) {
-    throw Error(Status::bad_file, "card: network." + key + " must be " + expected + ", is " +
-                                      printable(dump_json(found), 60));
+    throw Error(Status::bad_file, "card: network." + key + " is " +
+                                      printable(dump_json(found), 60) + ", expected " + expected);
 }
 
 bool is_integer(const nlohmann::json& value, int64_t low, int64_t high) {

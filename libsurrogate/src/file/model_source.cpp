@@ -75,7 +75,8 @@ TensorEntry entry_of(const surrogate_tensor& tensor, int32_t index) {
     const std::string what = "tensor '" + printable(tensor.name) + "'";
     constexpr auto most_axes = static_cast<int32_t>(std::size(surrogate_tensor{}.shape));
     if (tensor.n_dim < 0 || tensor.n_dim > most_axes)
-        fail(Status::shape, what + ": n_dim must be 0 .. 8, is " + std::to_string(tensor.n_dim));
+        fail(Status::shape,
+             what + ": n_dim is " + std::to_string(tensor.n_dim) + ", expected 0 to 8");
     TensorEntry entry{
         tensor.name, dtype_of(tensor, what), {tensor.shape, tensor.shape + tensor.n_dim}};
     for (const int64_t extent : entry.shape) {

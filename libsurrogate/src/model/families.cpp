@@ -112,14 +112,14 @@ void match_tensors(std::span<const TensorSpec> required, std::span<const TensorE
         const bool is_scalar =
             spec.shape == std::vector<int64_t>{1} && entry->second->shape.empty();
         if (entry->second->shape != spec.shape && !is_scalar) {
-            throw Error(Status::bad_file,
-                        "tensor '" + spec.name + "' has shape " + shape_text(entry->second->shape) +
-                            ", the card's network asks for " + shape_text(spec.shape));
+            throw Error(Status::bad_file, "tensor '" + spec.name + "' has shape " +
+                                              shape_text(entry->second->shape) + ", expected " +
+                                              shape_text(spec.shape) + " by the card's network");
         }
         if (!is_float(entry->second->dtype) && !is_counter(spec.name)) {
             throw Error(Status::bad_file, "tensor '" + spec.name + "' is stored as " +
                                               name(entry->second->dtype) +
-                                              ", weights must be F32, F16, BF16 or F64");
+                                              ", expected F32, F16, BF16 or F64");
         }
         by_name.erase(entry);
     }

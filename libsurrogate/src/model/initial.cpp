@@ -50,7 +50,7 @@ void require_scale(double scale, const Card& card, const std::vector<TensorSpec>
     if (scale == 1) return;
     if (!(scale > 0) || std::isinf(scale)) {
         throw Error(Status::invalid_argument,
-                    "output_scale is " + number_text(scale) + "; it must be a number above 0");
+                    "output_scale is " + number_text(scale) + ", expected a number above 0");
     }
     if (std::ranges::any_of(specs, [&](const auto& spec) { return is_of_output(card, spec); }))
         return;

@@ -53,9 +53,10 @@ void match_coordinates(const std::vector<FieldCard>& inputs, const std::vector<P
         if (input.is_coordinate && input.axis == axis) continue;
         throw Error(Status::bad_file,
                     "card: input " + std::to_string(axis) + " " + role_of(input) +
+                        ", expected the coordinate of axis " + std::to_string(axis) +
                         "; the network's '" + ports.front().name +
                         "' are positions, so the first " + std::to_string(ports.front().n_channel) +
-                        " inputs must be the coordinates of axes 0, 1, .. in this order");
+                        " inputs are the coordinates of axes 0, 1, .. in this order");
     }
 }
 
@@ -84,7 +85,7 @@ void match_integers(const std::vector<FieldCard>& inputs, const std::vector<Port
             if (port.kind == NumberKind::real || is_plain) continue;
             throw Error(Status::bad_file, "card: input '" + printable(input->name) +
                                               "' is an integer to the network ('" + port.name +
-                                              "'); its role must be field, its mean 0, its std 1");
+                                              "'), expected role field, mean 0 and std 1");
         }
     }
 }

@@ -27,8 +27,7 @@ std::string Plan::bad_value_text(const BadValue& bad, bool is_input, bool by_por
     }
     char value[40] = "bad";
     if (bad.is_value_known) std::snprintf(value, sizeof value, "%g", bad.value);
-    if (bad.required)
-        return where + " is " + value + " at " + place + "; it must be " + bad.required;
+    if (bad.required) return where + " is " + value + " at " + place + ", expected " + bad.required;
     return where + " is " + value + " at " + place + ", not a finite number in " +
            (is_input ? "single precision" : "the type of its array");
 }

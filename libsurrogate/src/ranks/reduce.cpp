@@ -38,8 +38,8 @@ void reduce_max(Communicator& comm, double sign, int64_t n, double* values) {
 void require_arguments(ReduceBy by, int64_t n, const double* values) {
     if (by != ReduceBy::sum && by != ReduceBy::max && by != ReduceBy::min) {
         throw Error(Status::invalid_argument,
-                    "op must be SURROGATE_SUM, SURROGATE_MAX or SURROGATE_MIN, is " +
-                        std::to_string(static_cast<int32_t>(by)));
+                    "op is " + std::to_string(static_cast<int32_t>(by)) +
+                        ", expected SURROGATE_SUM, SURROGATE_MAX or SURROGATE_MIN");
     }
     if (n < 0) throw Error(Status::shape, "n is " + std::to_string(n) + ", expected 0 or more");
     constexpr int64_t most = largest / static_cast<int64_t>(sizeof(double));

@@ -119,12 +119,12 @@ TEST(TrainConfig, AugmentationIsATableOfTransforms) {
         EXPECT_NE(found_text.find("t.toml:10:"), std::string::npos) << found_text;
         EXPECT_NE(found_text.find(why), std::string::npos) << found_text;
     };
-    expect_refused("rotate = \"w\"", "'rotate' is 'w'; there are none, x, y, z, all");
+    expect_refused("rotate = \"w\"", "'rotate' is 'w', expected one of none, x, y, z, all");
     expect_refused("degrees = 15", "needs rotate");
     expect_refused("flip = \"a\"", "'flip' has 'a', expected x, y or z");
     for (const std::string scale : {"1.1", "[1.1]", "[1.1, 0.9]", "[0, 1]", "[\"a\", 1]"})
         expect_refused("scale = " + scale, "a list of two numbers above 0");
-    expect_refused("jitter = -1", "'jitter' must be a number between 0 and");
+    expect_refused("jitter = -1", "'jitter' is '-1', expected a number between 0 and");
     expect_refused("reflect = [\"x\"]", "unknown key 'reflect'");
 }
 
@@ -147,7 +147,7 @@ TEST(TrainConfig, MissingKeyIsNamedAtItsTable) {
 
 TEST(TrainConfig, ValuesOfAnotherTypeOrRangeAreNamed) {
     EXPECT_EQ(refusal(with("epochs = 3", "epochs = -3")),
-              "t.toml:10:10: 'epochs' must be a whole number from 1 on, found '-3'");
+              "t.toml:10:10: 'epochs' is '-3', expected a whole number from 1 on");
     EXPECT_NE(refusal(with("epochs = 3", "epochs = \"3\"")).find("t.toml:10:10:"),
               std::string::npos);
     EXPECT_NE(refusal(with("validation = 0.1", "validation = 1.5")).find("between 0 and 0.9"),
@@ -155,10 +155,10 @@ TEST(TrainConfig, ValuesOfAnotherTypeOrRangeAreNamed) {
     EXPECT_NE(refusal(with("validation = 0.1", "validation = [1, 2]")).find("list of texts"),
               std::string::npos);
     EXPECT_NE(refusal(with("train = \"a.h5\"", "train = \"a.h5\"\nsymmetries = \"cube\""))
-                  .find("'symmetries' is 'cube'; there are none, square, longitude"),
+                  .find("'symmetries' is 'cube', expected one of none, square, longitude"),
               std::string::npos);
     EXPECT_NE(refusal(with("network = { in_dim = 3, channel_dim = 16 }", "network = 3"))
-                  .find("t.toml:3:11: 'network' must be a table"),
+                  .find("t.toml:3:11: 'network' is '3', expected a table"),
               std::string::npos);
 }
 
@@ -166,7 +166,7 @@ TEST(TrainConfig, AllThatIsWrongIsToldAtOnce) {
     const std::string text = refusal(with("epochs = 3", "epoch = 3\nbatch = 0"));
     EXPECT_NE(text.find("unknown key 'epoch'"), std::string::npos);
     EXPECT_NE(text.find("has no 'epochs'"), std::string::npos);
-    EXPECT_NE(text.find("'batch' must be"), std::string::npos);
+    EXPECT_NE(text.find("'batch' is '0'"), std::string::npos);
 }
 
 TEST(TrainConfig, BatchesThatGroupsDoNotDivideAreRefused) {
@@ -184,9 +184,8 @@ TEST(TrainConfig, AModelIsNewOrOfAFile) {
     EXPECT_NE(refusal(with("family = \"flare\"", "family = \"flare\"\nfile = \"m\""))
                   .find("either 'file'"),
               std::string::npos);
-    EXPECT_NE(
-        refusal(with("family = \"flare\"", "file = \"m\"")).find("must not be given with 'file'"),
-        std::string::npos);
+    EXPECT_NE(refusal(with("family = \"flare\"", "file = \"m\"")).find("is set beside 'file'"),
+              std::string::npos);
 }
 
 TEST(TrainConfig, BrokenTomlIsNamedWithItsPlace) {

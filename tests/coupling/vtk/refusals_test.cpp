@@ -110,7 +110,7 @@ TEST(VtkSeriesRefusals, WriteRefusesNullsAndTimes) {
     ASSERT_EQ(text_of(cloud.write(ranks.at(0), 2, ranks.piece(0))), success);
     ASSERT_EQ(text_of(ranks.publish()), success);
     expect_refusal(cloud.write(ranks.at(0), 2, &piece),
-                   {SURROGATE_INVALID_ARGUMENT, "time must grow"});
+                   {SURROGATE_INVALID_ARGUMENT, "the time of the last published step"});
 }
 
 TEST(VtkSeriesRefusals, WriteRefusesCellsThatNamePointsNotThere) {

@@ -118,7 +118,9 @@ const Refused refused[] = {
      {{"ball_size", 8}, {"attention_kwargs", {{"group_selection_size", 16}}}},
      "group_selection_size is 16, expected at most ball_size = 8"},
     {"ThreeHeads", {{"num_heads", 3}}, "num_heads is 3, expected a divisor of the 64 channels"},
-    {"FourAxes", {{"dimensionality", 4}}, "dimensionality must be a whole number from 1 to 3"},
+    {"FourAxes",
+     {{"dimensionality", 4}},
+     "dimensionality is 4, expected a whole number from 1 to 3"},
     {"OddFeatures", {{"c_in", 5}}, "c_in is 5, expected an even number"},
     {"CoarseQueriesOfOtherGroups",
      with_attention({{"use_coarse_q_attn", true}, {"group_selection_size", 16}}),
@@ -173,7 +175,7 @@ TEST(ErwinCard, IsRefusedWithTheValueAndTheRemedy) {
     expect_refused({{"pos_enc", "linear"}}, "pos_enc is 'linear' without c_out, expected 'none'");
     expect_refused({{"c_out", 1}, {"c_in", 5}, {"pos_enc", "fourier"}},
                    "c_in is 5, expected an even number");
-    expect_refused({{"neighbors", 257}}, "neighbors must be a whole number from 0 to 256");
+    expect_refused({{"neighbors", 257}}, "neighbors is 257, expected a whole number from 0 to 256");
 }
 
 }  // namespace

@@ -16,7 +16,7 @@ FamilyCase point_family(const std::string& name) {
     family.partitions = {"contiguous", "scattered", "uneven", "first", "middle", "last"};
     family.share = share_of_points;
     family.refused_plans = {
-        {"WithTwoDomains", "Fields", {}, two_sets, SURROGATE_NOT_SUPPORTED, "must be the same"}};
+        {"WithTwoDomains", "Fields", {}, two_sets, SURROGATE_NOT_SUPPORTED, "expected the same"}};
     return family;
 }
 

@@ -90,7 +90,7 @@ TEST_F(Reduce, WrongArgumentsOfOneRankAreHeardByAll) {
     surrogate_context* const c = context.get();
     for (int culprit = 0; culprit <= last(); ++culprit) {
         const bool bad = is(culprit);
-        expect_refused(SURROGATE_INVALID_ARGUMENT, "op must be SURROGATE_SUM",
+        expect_refused(SURROGATE_INVALID_ARGUMENT, "op is 3, expected SURROGATE_SUM",
                        surrogate_context_reduce(c, bad ? 3 : SURROGATE_SUM, 1, &value));
         expect_refused(SURROGATE_SHAPE, "n is -1",
                        surrogate_context_reduce(c, SURROGATE_MAX, bad ? -1 : 1, &value));

@@ -53,7 +53,7 @@ TEST_F(ExportedErrors, CardNamesWrongKeys) {
     expect_bad_card({{"package_checksum", "12"}}, "network.package_checksum");
     expect_bad_card({{"per", nullptr}}, "network.per is missing, expected point or cloud");
     expect_bad_card({{"per", "points"}}, "(known: point, cloud); did you mean 'point'");
-    expect_bad_card({{"in_dim", 0}}, "network.in_dim must be a whole number from 1");
+    expect_bad_card({{"in_dim", 0}}, "network.in_dim is 0, expected a whole number from 1");
     expect_bad_card({{"in_dim", 3}}, "2 inputs, but the network has 3 channels");
     expect_bad_card({{"dtype", "bfloat16"}}, "known: float32, float64");
     expect_bad_card({{"min_points", 5}, {"max_points", 4}},

@@ -299,9 +299,9 @@ TEST_F(Initial, OutputScalesThatCannotBeAreRefusedOnAllRanks) {
         R"({"format": 1, "family": "sphere", "network": {"layer": "AttentionS2", "in_channels": 8,
             "num_heads": 1, "in_shape": [8, 16], "out_shape": [8, 16]}})";
     const std::tuple<const char*, double, const char*> cases[] = {
-        {flare_card, 0, "must be a number above 0"},
-        {flare_card, -1, "must be a number above 0"},
-        {flare_card, NAN, "must be a number above 0"},
+        {flare_card, 0, "expected a number above 0"},
+        {flare_card, -1, "expected a number above 0"},
+        {flare_card, NAN, "expected a number above 0"},
         {layer, 0.5, "has none"}};
     for (const auto& [card, scale, part] : cases) {
         surrogate_model* model = nullptr;

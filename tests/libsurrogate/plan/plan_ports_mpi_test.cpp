@@ -304,7 +304,7 @@ TEST_F(PortsOnRanks, MustBeNamedByTheCardAsTheyAre) {
     Refusal found = refusal([&] { model(card); });
     EXPECT_EQ(found.status, Status::bad_file);
     EXPECT_TRUE(found.says("input 0 'y' is coordinate 1") &&
-                found.says("first 2 inputs must be the coordinates of axes 0, 1"))
+                found.says("first 2 inputs are the coordinates of axes 0, 1"))
         << found.text;
     card = with_fields();
     card.inputs[1] = field("f");

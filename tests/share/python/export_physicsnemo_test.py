@@ -209,7 +209,7 @@ class PhysicsNemo(unittest.TestCase):
             self.refused(key + "=True", model=self.path("trained.mdlus"))
         without = {name: tensor for name, tensor in state.items() if not name.endswith("q_global")}
         self.refused("another Transolver of PhysicsNeMo", "Attn.q_global", state_dict=without, check=False)
-        self.refused("network.act must be one of gelu, silu", model=made(act="elu"))
+        self.refused("network.act is 'elu', expected one of gelu, silu", model=made(act="elu"))
 
 
 if __name__ == "__main__":

@@ -377,10 +377,10 @@ class Refusals(Folder):
         self.refused("2 inputs, but the network has 3", card=self.card_with(inputs=export_cases.card()["inputs"][:2]))
         self.refused("'x' is empty or appears twice", card=changed("inputs", 1, name="x"))
         self.refused("inputs[1].axis: axis 0 appears twice", card=changed("inputs", 1, axis=0))
-        self.refused("inputs[0].axis must be 0 .. 7", card=changed("inputs", 0, axis=8))
+        self.refused("inputs[0].axis is 8, expected 0 to 7", card=changed("inputs", 0, axis=8))
         self.refused("inputs[2].axis: only", card=changed("inputs", 2, axis=2))
-        self.refused("role must be", card=changed("inputs", 0, role="coord"))
-        self.refused("inputs[2].std must be above 0", card=changed("inputs", 2, mean=0.0, std=0.0))
+        self.refused("role is 'coord', expected", card=changed("inputs", 0, role="coord"))
+        self.refused("inputs[2].std is 0.0, expected a number above 0", card=changed("inputs", 2, mean=0.0, std=0.0))
         self.refused("give both mean and std", card=changed("inputs", 2, mean=0.0))
         self.refused("without control characters", card=changed("inputs", 2, name="a\x1b[31m"))
         self.refused("give both inputs and outputs", card={"family": "flare", "inputs": export_cases.card()["inputs"]})
@@ -400,7 +400,7 @@ class Refusals(Folder):
         self.refused("'mobility' is empty", inputs=changed(mobility=np.zeros((0, 61))))
         del arrays["mobility"]
         self.refused("inputs 'mobility' has no mean and std", inputs=arrays)
-        self.refused("must have 3 of them on axis -1", inputs=np.zeros((3, 61, 2)))
+        self.refused("expected 3 channels on axis -1", inputs=np.zeros((3, 61, 2)))
         self.refused("sample 3 does not exist; the arrays have 3", check_sample=3)
         self.refused("the card has no inputs and outputs", card={"family": "flare"})
 

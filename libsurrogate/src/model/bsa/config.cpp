@@ -226,7 +226,9 @@ int64_t Config::min_slots() const {
 }
 
 Config parse_config(const nlohmann::json& network) {
-    if (!network.is_object()) throw Error(Status::bad_file, "card: network must be an object");
+    if (!network.is_object())
+        throw Error(Status::bad_file,
+                    "card: network is " + printable(network.dump(), 60) + ", expected an object");
     const auto model = network.find("model");
     if (model == network.end() || model->is_null()) return parse_network(network);
     if (*model == "erwin_ball_attention") return parse_single_layer(network);

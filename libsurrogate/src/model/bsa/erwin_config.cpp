@@ -71,7 +71,9 @@ int64_t Config::n_depth() const {
 }
 
 Config parse_config(const nlohmann::json& network) {
-    if (!network.is_object()) throw Error(Status::bad_file, "card: network must be an object");
+    if (!network.is_object())
+        throw Error(Status::bad_file,
+                    "card: network is " + printable(network.dump(), 60) + ", expected an object");
     Hyperparameters read(network, "Erwin's U-net");
     Config c;
     c.n_feature = read.integer("c_in", 1, max_width, 64);

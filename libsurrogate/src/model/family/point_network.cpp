@@ -17,10 +17,11 @@ const PointDomain& same_points(const PlanRequest& request, const char* family) {
             std::string(family) + " works on scattered points, the domain is a grid on the sphere");
     }
     if (&request.input != &request.output) {
-        throw Error(Status::not_supported,
-                    std::string(family) +
-                        " predicts at the points it is given: input and output domain must be the "
-                        "same");
+        throw Error(
+            Status::not_supported,
+            std::string(family) +
+                " predicts at the points of its inputs: the output domain differs from the input "
+                "domain, expected the same; pass NULL as output domain");
     }
     return *points;
 }

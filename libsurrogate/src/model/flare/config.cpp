@@ -82,8 +82,8 @@ private:
         c_.num_latents = read_.integer("num_latents", 1, max_width, 0);
         const std::string act = read_.text("act", "gelu");
         if (act != "gelu" && act != "silu") {
-            throw Error(Status::bad_file, "card: network.act must be gelu, silu or null, is '" +
-                                              printable(act) + "'");
+            throw Error(Status::bad_file, "card: network.act is '" + printable(act) +
+                                              "', expected gelu, silu or null");
         }
         c_.activation = act == "gelu" ? Activation::gelu_tanh : Activation::silu;
     }
@@ -125,14 +125,14 @@ private:
         c_.num_latent_blocks = read_.integer("num_latent_blocks", 0, 1000, 0);
         require(!c_.shared_latents || c_.num_latent_blocks == 0,
                 "num_latent_blocks is " + std::to_string(c_.num_latent_blocks) +
-                    ", but latents that all heads share (shared_latents) pass through no blocks: "
-                    "one of the two must go");
+                    ", but latents that all heads share (shared_latents) pass through no blocks; "
+                    "remove one of the two");
     }
 
     void require_heads(const std::string& heads, const std::string& channels) const {
         require(c_.num_heads > 0 && c_.channel_dim % c_.num_heads == 0,
-                heads + " (" + std::to_string(c_.num_heads) + ") must divide " + channels + " (" +
-                    std::to_string(c_.channel_dim) + ")");
+                heads + " is " + std::to_string(c_.num_heads) + ", expected a divisor of " +
+                    channels + " = " + std::to_string(c_.channel_dim));
     }
 
     void refuse_unbuilt();
@@ -161,7 +161,7 @@ void Reader::require_pairs() const {
     require(position == PositionCode::learned || n % 2 == 0,
             std::string("pos_embed takes channels in pairs: ") +
                 (turns ? "channel_dim / num_heads" : "channel_dim") + " is " + std::to_string(n) +
-                " and must be even");
+                ", expected an even number");
 }
 
 void Reader::read_sequence() {
@@ -172,7 +172,8 @@ void Reader::read_sequence() {
                     "FLARE ModelWrapper of task 'retrieval' compares two sequences, which is not "
                     "built; built: tasks of one sequence");
     }
-    require(read_.text("backend", "flare") == "flare", "backend must be flare");
+    const std::string backend = read_.text("backend", "flare");
+    require(backend == "flare", "backend is '" + printable(backend) + "', expected flare");
     read_widths(128, 4, 4);
     // null means no pooling here, and not the default.
     s.pool = static_cast<Pool>(read_.choice("pool", {"none", "mean", "max", "cls"}, 1));
@@ -248,7 +249,8 @@ void Reader::read_physicsnemo() {
     c_.out_proj = chain(channels, 0, c_.out_dim, -1);
     p.time_fc = p.time_input ? chain(channels, channels, channels, 0) : MlpShape{};
     require(!p.time_input || channels % 2 == 0, "time_input takes channels in pairs: n_hidden is " +
-                                                    std::to_string(channels) + " and must be even");
+                                                    std::to_string(channels) +
+                                                    ", expected an even number");
 }
 
 }  // namespace

@@ -182,10 +182,11 @@ public:
         for (size_t c = 0; c < outputs.size() && n_solver_ > 0; ++c) {
             if (!outputs[c].is_on_device || leader_of(outputs, c) < outputs.size()) continue;
             throw Error(Status::not_supported,
-                        "with reproducible=true outputs on a device must leave no gaps: stride 1, "
-                        "or the columns of one array that together fill its rows; output " +
-                            std::to_string(c) + " has stride " + std::to_string(outputs[c].stride) +
-                            " between numbers that are not outputs");
+                        "output " + std::to_string(c) + " has stride " +
+                            std::to_string(outputs[c].stride) +
+                            " between numbers that are not outputs, expected no gaps on a device "
+                            "with reproducible=true: stride 1, or the columns of one array that "
+                            "together fill its rows");
         }
     }
 

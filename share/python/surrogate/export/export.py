@@ -23,14 +23,14 @@ def _checked_card(card, module, state):
     """A copy of the card with format, family and class; None stands for an empty one."""
     card = copy.deepcopy(card or {})
     if not isinstance(card, dict):
-        raise ExportError("the card must be an object")
+        raise ExportError(f"the card is {card!r}, expected an object")
     refuse_unknown_keys(card, _card_keys, "card")
     if card.setdefault("format", 1) != 1:
-        raise ExportError(f"card: format must be 1, is {card['format']!r}")
+        raise ExportError(f"card: format is {card['format']!r}, expected 1")
     card.pop("checksums", None)  # those of another file
     for key in ("network", "provenance"):
         if not isinstance(card.setdefault(key, {}), dict):
-            raise ExportError(f"card: {key} must be an object")
+            raise ExportError(f"card: {key} is {card[key]!r}, expected an object")
     card["network"] = {key: list(v) if isinstance(v, tuple) else v for key, v in card["network"].items()}
     name = type(module).__name__ if module is not None else card["network"].get("model")
     if name is None and physicsnemo_flare.is_state(state):

@@ -336,7 +336,7 @@ def constructor_of(family, network):
         raise ExportError(f"card: family '{family}' is not known{did_you_mean(family, families)}")
     name = network.get("model") or unnamed.get(family)
     if name is None and name not in classes:
-        raise ExportError(f"card: network.model must name the class: {', '.join(classes)}")
+        raise ExportError(f"card: network.model is missing, expected one of {', '.join(classes)}")
     if None in classes and name is not None:
         raise ExportError(f"card: network.model is {name!r}; cards of family '{family}' have no such key")
     if name not in classes:
@@ -351,7 +351,7 @@ def check_values(network, constructor):
         value = network.get(key)
         problem = None if value is None else parameter.problem(value)
         if problem:
-            raise ExportError(f"card: network.{key} must be {problem}, is {value!r}")
+            raise ExportError(f"card: network.{key} is {value!r}, expected {problem}")
 
 
 def check_complete(network, constructor):

@@ -13,7 +13,7 @@ _piece = 1 << 20  # numbers taken at a time: bounds the memory of statistics
 
 def _check_text(value, where, longest):
     if not isinstance(value, str):
-        raise ExportError(f"{where} must be a text, is {value!r}")
+        raise ExportError(f"{where} is {value!r}, expected a text")
     if len(value.encode()) > longest or not value.isprintable():
         raise ExportError(f"{where}: at most {longest} bytes without control characters, found {value!r}")
 
@@ -22,7 +22,7 @@ def _role_of(field, where, *special):
     role = field.get("role", "field")
     if role not in (*special, "field"):
         expected = ", ".join(f'"{word}"' for word in special)
-        raise ExportError(f"{where}.role must be {expected} or \"field\", is {role!r}")
+        raise ExportError(f"{where}.role is {role!r}, expected {expected} or \"field\"")
     return role
 
 
@@ -32,7 +32,7 @@ def _check_axis(field, where, axes):
             raise ExportError(f"{where}.axis: only inputs with \"role\": \"coordinate\" have an axis")
         return
     if field.get("axis") not in range(8) or isinstance(field["axis"], bool):
-        raise ExportError(f"{where}.axis must be 0 .. 7, is {field.get('axis')!r}")
+        raise ExportError(f"{where}.axis is {field.get('axis')!r}, expected 0 to 7")
     if field["axis"] in axes:
         raise ExportError(f"{where}.axis: axis {field['axis']} appears twice")
     axes.add(field["axis"])
@@ -52,11 +52,11 @@ def _check_numbers(field, where):
         value = field.get(key)
         is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
         if value is not None and not (is_number and math.isfinite(value)):
-            raise ExportError(f"{where}.{key} must be a finite number, is {value!r}")
+            raise ExportError(f"{where}.{key} is {value!r}, expected a finite number")
     if ("mean" in field) != ("std" in field):
         raise ExportError(f"{where}: give both mean and std, those of training, or neither")
     if field.get("std", 1) <= 0:
-        raise ExportError(f"{where}.std must be above 0, is {field['std']!r}")
+        raise ExportError(f"{where}.std is {field['std']!r}, expected a number above 0")
     if field.get("min", -math.inf) > field.get("max", math.inf):
         raise ExportError(f"{where}.min is above max")
 
@@ -64,12 +64,12 @@ def _check_numbers(field, where):
 def check_fields(fields, which, n_channel):
     """A list of fields (`which`: inputs or outputs), before statistics are added. n_channel: None if not known."""
     if not isinstance(fields, list) or not fields:
-        raise ExportError(f"card: {which} must be a list of objects")
+        raise ExportError(f"card: {which} is {fields!r}, expected a list of objects")
     names, axes = set(), set()
     for i, field in enumerate(fields):
         where = f"card: {which}[{i}]"
         if not isinstance(field, dict):
-            raise ExportError(f"{where} must be an object")
+            raise ExportError(f"{where} is {field!r}, expected an object")
         refuse_unknown_keys(field, _keys[which], where)
         for key, longest in (("name", 200), ("unit", 64)):
             if key not in field:
@@ -99,8 +99,7 @@ def named_arrays(arrays, fields, channel_axis, which):
     stacked = np.asarray(arrays)
     if stacked.ndim < 2 or stacked.shape[channel_axis] != len(names):
         raise ExportError(
-            f"{which}: one array of all channels must have {len(names)} of them on axis {channel_axis}, "
-            f"has shape {stacked.shape}"
+            f"{which}: one array of all channels has shape {stacked.shape}, expected {len(names)} channels on axis {channel_axis}"
         )
     return {name: np.take(stacked, i, axis=channel_axis) for i, name in enumerate(names)}
 
