@@ -109,15 +109,15 @@ TEST_F(SphereCard, WithLevelsOfOneRowIsRefused) {
 }
 
 TEST_F(SphereCard, OfSizesThatDoNotFitTogetherIsRefused) {
-    expect_change_refused(transformer, {{"num_heads", 3}}, {"num_heads (3)", "divide 8"});
-    expect_change_refused(segformer, {{"heads", {1, 4}}}, {"heads (4)", "divide 6"});
+    expect_change_refused(transformer, {{"num_heads", 3}}, {"num_heads is 3", "divisor of 8"});
+    expect_change_refused(segformer, {{"heads", {1, 4}}}, {"heads is 4", "divisor of 6"});
     expect_change_refused(segformer, {{"heads", {1, 2, 1}}}, {"same length"});
     expect_change_refused(transformer, {{"out_chans", 2}}, {"residual_prediction"});
     expect_change_refused(transformer, {{"mlp_ratio", 0.05}}, {"mlp_ratio"});
-    expect_change_refused(attention, {{"k_channels", 5}}, {"num_heads (2)", "divide 5"});
-    expect_change_refused(convolution, {{"groups", 2}}, {"groups (2)", "divide 3"});
+    expect_change_refused(attention, {{"k_channels", 5}}, {"num_heads is 2", "divisor of 5"});
+    expect_change_refused(convolution, {{"groups", 2}}, {"groups is 2", "divisor of 3"});
     expect_change_refused(convolution, {{"kernel_shape", {3}}, {"basis_type", "harmonic"}},
-                          {"two numbers"});
+                          {"expected two for basis"});
     expect_change_refused(transformer, {{"filter_basis_type", "harmonic"}}, {"no cutoff"});
     for (const char* key : {"in_channels", "in_shape", "out_shape"})
         expect_change_refused(attention, {{key, nullptr}}, {key});

@@ -51,7 +51,8 @@ Conventions parse_conventions(const nlohmann::json& found) {
     const auto text = [&](const char* key, const char* fallback) -> std::string {
         if (!found.is_object() || !found.contains(key)) return fallback;
         if (found[key].is_string()) return found[key].get<std::string>();
-        refuse(std::string(key) + " must be a string, is " + printable(dump_json(found[key]), 60));
+        refuse(std::string(key) + " is " + printable(dump_json(found[key]), 60) +
+               ", expected a string");
     };
     const std::string release = text("conventions", "torch-harmonics 0.9.3");
     int major = 0, minor = 0, patch = 0, n_read = 0;
@@ -88,8 +89,9 @@ Grid read_grid(Hyperparameters& read, const char* size_key, const char* grid_key
                std::vector<int64_t> size, size_t kind) {
     size = read.integers(size_key, 1, max_columns, 2, std::move(size));
     if (size.size() != 2 || size[0] < 2 || size[0] > max_rows) {
-        refuse(std::string("network.") + size_key + " must be [n_lat, n_lon] with 2 .. " +
-               std::to_string(max_rows) + " rows");
+        refuse(std::string("network.") + size_key + " has " + std::to_string(size.size()) +
+               " numbers, the first is " + std::to_string(size[0]) +
+               ", expected [n_lat, n_lon] with 2 to " + std::to_string(max_rows) + " rows");
     }
     return {static_cast<GridKind>(read.choice(grid_key, grid_names, kind)), size[0], size[1]};
 }
@@ -105,7 +107,7 @@ Filter read_filter(Hyperparameters& read, const char* shape_key, const char* bas
     const bool is_radial =
         filter.basis == Basis::zernike || filter.basis == Basis::piecewise_linear;
     if (shape.size() == 1 && !is_radial) {
-        refuse(std::string("network.") + shape_key + " must have two numbers for basis '" +
+        refuse(std::string("network.") + shape_key + " has one number, expected two for basis '" +
                basis_names[static_cast<size_t>(filter.basis)] + "'");
     }
     filter.shape = {shape[0], shape.size() > 1 ? shape[1] : 1};
@@ -159,8 +161,8 @@ void require_divisible(int64_t n_lon, int64_t step, const std::string& why) {
 
 void require_divides(const char* key, int64_t divisor, int64_t n) {
     if (n % divisor == 0) return;
-    refuse(std::string("network.") + key + " (" + std::to_string(divisor) + ") must divide " +
-           std::to_string(n));
+    refuse(std::string("network.") + key + " is " + std::to_string(divisor) +
+           ", expected a divisor of " + std::to_string(n));
 }
 
 Activation read_activation(Hyperparameters& read) {
@@ -227,7 +229,8 @@ Transformer parse_transformer(const nlohmann::json& network, const Conventions& 
     require_level(t.inner, "the internal grid");
     require_divides("num_heads", n_head, n_channel);
     if (t.residual && n_in != n_out)
-        refuse("network.residual_prediction needs as many inputs as outputs");
+        refuse("network.residual_prediction is set for " + std::to_string(n_in) + " inputs and " +
+               std::to_string(n_out) + " outputs, expected as many inputs as outputs");
     const double hidden = static_cast<double>(n_channel) * ratio;  // int(C * ratio), truncated
     if (t.use_mlp && !(hidden >= 1 && hidden <= max_channels))
         refuse("network.mlp_ratio gives a hidden width of " + std::to_string(hidden));
@@ -270,7 +273,9 @@ Segformer parse_segformer(const nlohmann::json& network, const Conventions& conv
     read.refuse_unknown();
 
     if (heads.size() != widths.size() || depths.size() != widths.size())
-        refuse("network.embed_dims, heads and depths must have the same length");
+        refuse("network.embed_dims, heads and depths have " + std::to_string(widths.size()) + ", " +
+               std::to_string(heads.size()) + " and " + std::to_string(depths.size()) +
+               " numbers, expected the same length");
     int64_t total_factor = 1;
     for (size_t i = 0; i < widths.size() && total_factor < max_columns; ++i) total_factor *= factor;
     require_divisible(s.image.n_lon, total_factor,
@@ -410,8 +415,8 @@ Config parse_config(const Card& card) {
             "nothing to run");
     }
     if (!network[key].is_string())
-        refuse(std::string("network.") + key + " must be a string, is " +
-               printable(dump_json(network[key]), 60));
+        refuse(std::string("network.") + key + " is " + printable(dump_json(network[key]), 60) +
+               ", expected a string");
     const std::string name = network[key].get<std::string>();
     if (is_layer) {
         if (name == "AttentionS2") return parse_attention(network, true, conventions);
