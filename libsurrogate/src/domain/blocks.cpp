@@ -38,7 +38,7 @@ int64_t count_points(const surrogate_block& block, const std::string& what) {
 int64_t check_block(const surrogate_block& block, const std::string& what) {
     if (block.n_dim < 1 || block.n_dim > Lattice::max_dim) {
         throw Error(Status::shape,
-                    what + ": a block has 1 .. 4 axes, n_dim is " + std::to_string(block.n_dim));
+                    what + ": n_dim is " + std::to_string(block.n_dim) + ", expected 1 to 4");
     }
     if (block.reserved != 0) {
         throw Error(Status::invalid_argument, what + ": reserved is " +

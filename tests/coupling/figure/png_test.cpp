@@ -142,10 +142,10 @@ TEST(VtkPng, RefusesWhatCannotBeDrawn) {
     refuse(path, &panel, 1, SURROGATE_SHAPE, "2 x 0");
     panel.values.shape[1] = 2;
     panel.min = 3;
-    refuse(path, &panel, 1, SURROGATE_INVALID_ARGUMENT, "min <= max");
+    refuse(path, &panel, 1, SURROGATE_INVALID_ARGUMENT, "the first not above the second");
     panel.min = 0;
     panel.values.dtype = SURROGATE_INT32;
-    refuse(path, &panel, 1, SURROGATE_INVALID_ARGUMENT, "float or double");
+    refuse(path, &panel, 1, SURROGATE_INVALID_ARGUMENT, "SURROGATE_FLOAT32 or SURROGATE_FLOAT64");
     panel.values.data = nullptr;
     refuse(path, &panel, 1, SURROGATE_INVALID_ARGUMENT, "NULL");
     EXPECT_FALSE(std::filesystem::exists(path));

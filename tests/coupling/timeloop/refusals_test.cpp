@@ -91,7 +91,7 @@ TEST(TimeLoopRefusals, OfBlocks) {
     surrogate_block bad = good;
     for (const int32_t n_dim : {0, 5, -1}) {
         bad.n_dim = n_dim;
-        expect(bind(bad), SURROGATE_SHAPE, "1 .. 4 axes");
+        expect(bind(bad), SURROGATE_SHAPE, "expected 1 to 4");
     }
     bad = good;
     bad.n_dim = 2;

@@ -265,7 +265,7 @@ TEST_F(SphereDomain, WithDenormalsForZeroIsTaken) {
 TEST_F(SphereDomain, WithLongitudesThatDoNotAscendEvenlyIsRefused) {
     std::swap(longitude[4], longitude[5]);
     sphere.longitude = longitude.data();
-    expect_refused(SURROGATE_INVALID_ARGUMENT, {"ascend in equal steps", "22.5"});
+    expect_refused(SURROGATE_INVALID_ARGUMENT, {"equal steps upward", "22.5"});
 }
 
 TEST_F(SphereDomain, WithBadCountsAndStepsIsRefused) {

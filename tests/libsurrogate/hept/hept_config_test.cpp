@@ -183,7 +183,7 @@ TEST(HeptFile, SaysByBetaHowItPads) {
 TEST(HeptFile, MustAgreeWithItsCard) {
     const Answer found = load(small_hept(), [](ModelWriter& w) { w.card["network"]["h_dim"] = 6; });
     EXPECT_EQ(found.status, SURROGATE_BAD_FILE);
-    EXPECT_NE(found.text.find("the card's network asks for"), std::string::npos) << found.text;
+    EXPECT_NE(found.text.find("by the card's network"), std::string::npos) << found.text;
 }
 
 // ---- derived weights ----

@@ -214,7 +214,8 @@ TEST_F(PlanBlockRefusals, OfBlocksThatCannotBeReadLeaveTheEarlierBinding) {
     for (const int32_t n_dim : {0, 5, -1}) {
         bad = good;
         bad.n_dim = n_dim;
-        expect(bind(bad), SURROGATE_SHAPE, "1 .. 4 axes, n_dim is " + std::to_string(n_dim));
+        expect(bind(bad), SURROGATE_SHAPE,
+               "n_dim is " + std::to_string(n_dim) + ", expected 1 to 4");
     }
     bad = good;
     bad.data = nullptr;
