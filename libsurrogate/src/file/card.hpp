@@ -43,7 +43,7 @@ struct Card {
 /// near misses.
 Card parse_card(std::string_view json);
 
-/// The number written as 16 lower-case hex digits; `where` names it in the error.
+/// Reads a number of 16 lower-case hex digits; `where` names it in the error.
 uint64_t parse_checksum(std::string_view digits, const std::string& where);
 
 }  // namespace surrogate::impl

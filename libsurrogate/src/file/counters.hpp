@@ -5,7 +5,8 @@
 
 namespace surrogate::impl {
 
-/// Counters of PyTorch's batch norms: integers among the weights of a file, which no network reads.
+/// Returns true for the counters of PyTorch's batch norms: integers among the weights, which no
+/// network reads.
 inline bool is_counter(std::string_view tensor) {
     return tensor.ends_with(".num_batches_tracked");
 }

@@ -13,28 +13,28 @@ namespace surrogate::impl {
 /// that names the key, the expected and the found value.
 class Hyperparameters {
 public:
-    /// `object` must outlive this. class_name: for the message about unknown keys.
+    /// Keeps a reference: `object` must outlive it. class_name: for the message about unknown keys.
     Hyperparameters(const nlohmann::json& object, std::string class_name)
         : object_(object), class_name_(std::move(class_name)) {}
 
     bool has(const char* key) { return find(key) != nullptr; }
     int64_t integer(const char* key, int64_t low, int64_t high, int64_t fallback);
     double positive(const char* key, double fallback);
-    /// A probability of dropout: at least 0 and below 1.
+    /// Reads a probability of dropout: at least 0 and below 1.
     double rate(const char* key, double fallback);
-    /// A finite number of any sign.
+    /// Reads a finite number of any sign.
     double number(const char* key, double fallback);
     bool boolean(const char* key, bool fallback);
     std::string text(const char* key, const std::string& fallback);
-    /// A list of at most max_count integers, or one integer.
+    /// Reads a list of at most max_count integers, or one integer.
     std::vector<int64_t> integers(const char* key, int64_t low, int64_t high, size_t max_count,
                                   std::vector<int64_t> fallback);
 
     /// Throws bad_file unless the value is one of `known`; returns its index.
     size_t choice(const char* key, const std::vector<std::string>& known, size_t fallback);
 
-    /// The same of a list, where each value may occur once; indices in ascending order. No list:
-    /// empty.
+    /// Reads a list of known names, each at most once. Returns their indices in ascending order;
+    /// without a list none.
     std::vector<size_t> choices(const char* key, const std::vector<std::string>& known);
 
     void refuse_unknown() const;

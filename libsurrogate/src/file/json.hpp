@@ -43,7 +43,7 @@ public:
 
     const nlohmann::json& operator*() const noexcept;
     const nlohmann::json* operator->() const noexcept { return &**this; }
-    /// The tree to change. Allocates if the tree is a default one.
+    /// Returns the tree to change. Allocates if the tree is a default one.
     nlohmann::json& root();
 
 private:
@@ -70,14 +70,14 @@ std::string dump_json_indented(const nlohmann::json& value);
 void require_keys(const nlohmann::json& object, const std::string& where,
                   std::initializer_list<const char*> known);
 
-/// The value of a key that must be there.
+/// Returns the value of a key that must be there.
 const nlohmann::json& member(const nlohmann::json& object, const char* key,
                              const std::string& where);
 
 const std::string& string_of(const nlohmann::json& value, const std::string& where);
 double number_of(const nlohmann::json& value, const std::string& where);
 
-/// An integral, non-negative number of at most `largest`; 1.0 and 1e3 are not integral.
+/// Reads an integral, non-negative number of at most `largest`; 1.0 and 1e3 are not integral.
 int64_t count_of(const nlohmann::json& value, const std::string& where, int64_t largest);
 
 /// Describes a value for messages: "an object", "\"abc\"".

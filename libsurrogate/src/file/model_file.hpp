@@ -23,8 +23,8 @@ struct Tensor {
     TensorEntry entry;  ///< entry of the file, with the dtype of `data`
     kernels::Buffer<std::byte> data;
 
-    /// The numbers as float; throws Error(bad_file) naming the tensor if it is stored as something
-    /// else.
+    /// Returns the numbers as float; throws Error(bad_file) naming the tensor if it is stored as
+    /// something else.
     std::span<const float> floats() const;
 };
 
@@ -38,23 +38,24 @@ struct ModelFile {
     std::shared_ptr<const kernels::Buffer<std::byte>> attached = {};
 };
 
-/// Collective. Rank 0 opens, checks and reads the source; every rank receives the selected tensors
-/// (`select` by name, with the same result on all ranks). Names do not have the prefixes "module."
-/// and "_orig_mod." that wrapped modules write to a file. `rename`, if given, then changes them; it
-/// is called on all ranks. `accept` is called on rank 0 with card and entries before any tensor is
-/// read, and throws if the file cannot be used (names or shapes that do not fit the architecture).
-/// This function makes the checks of read_safetensors_header and parse_card, compares the checksums
-/// of all tensors of the file (of the stored bytes) if the card has them, and requires finite
-/// values in the selected float tensors (F64 tensors are checked after rounding). Tensors outside
-/// of check/ are returned as float for every stored float type, tensors in check/ as stored. Memory
-/// beyond the selected tensors: at most 32 MB. Errors are agreed on: all ranks throw the same.
+/// Reads a model. Rank 0 opens, checks and reads the source; every rank receives the selected
+/// tensors (`select` by name, with the same result on all ranks). Names do not have the prefixes
+/// "module." and "_orig_mod." that wrapped modules write to a file. `rename`, if given, then
+/// changes them; it is called on all ranks. `accept` is called on rank 0 with card and entries
+/// before any tensor is read, and throws if the file cannot be used (names or shapes that do not
+/// fit the architecture). This function makes the checks of read_safetensors_header and parse_card,
+/// compares the checksums of all tensors of the file (of the stored bytes) if the card has them,
+/// and requires finite values in the selected float tensors (F64 tensors are checked after
+/// rounding). Tensors outside of check/ are returned as float for every stored float type, tensors
+/// in check/ as stored. Memory beyond the selected tensors: at most 32 MB. Collective; errors are
+/// agreed on: all ranks throw the same.
 ModelFile load_model(
     Communicator& comm, const ModelSource& source,
     const std::function<bool(std::string_view name)>& select,
     const std::function<void(const Card&, std::span<const TensorEntry>)>& accept,
     const std::function<void(const Card&, std::vector<TensorEntry>&)>& rename = {});
 
-/// The same from a file.
+/// Loads a model as load_model() from a file.
 inline ModelFile load_model_file(
     Communicator& comm, const FileLayer& files, const std::string& path,
     const std::function<bool(std::string_view name)>& select,
@@ -66,7 +67,7 @@ inline ModelFile load_model_file(
 constexpr const char* card_key = "surrogate.card";
 constexpr const char* card_checksum_key = "surrogate.card_checksum";
 
-/// xxh3-64 as 16 hex digits, as cards hold it.
+/// Returns an xxh3-64 as 16 hex digits, the form in cards.
 std::string checksum_text(uint64_t checksum);
 std::string checksum_text(std::span<const std::byte> bytes);
 

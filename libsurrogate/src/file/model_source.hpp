@@ -24,7 +24,7 @@ public:
 
 class PathSource final : public ModelSource {
 public:
-    /// References are kept.
+    /// Keeps references.
     PathSource(const FileLayer& files, const std::string& path) : files_(files), path_(path) {}
     std::unique_ptr<File> open() const override { return files_.open(path_); }
     std::string name() const override;

@@ -28,7 +28,7 @@ enum class DType {
     boolean
 };
 
-/// Bytes of one element.
+/// Returns the bytes of one element.
 int64_t width(DType dtype);
 const char* name(DType dtype);
 
@@ -40,7 +40,8 @@ struct TensorEntry {
     int64_t begin = 0, end = 0;
 };
 
-/// width times shape. Throws Error(bad_file) naming the tensor beyond 2^63; no extent is negative.
+/// Returns width times shape. Throws Error(bad_file) naming the tensor beyond 2^63; no extent is
+/// negative.
 int64_t bytes_of(const TensorEntry& entry);
 
 /// The header of a safetensors file: 8 bytes length, JSON, data. Tensors in order of their data.
@@ -64,8 +65,9 @@ struct SafetensorsText {
 SafetensorsText read_safetensors_text(const File& file);
 SafetensorsHeader parse_safetensors_text(const SafetensorsText& text);
 
-/// The bytes before the data of a file that holds `tensors` one after the other, each bytes_of() it
-/// (begin and end are not read). Texts are UTF-8 that the reader checks; they are written as given.
+/// Returns the bytes before the data of a file that holds `tensors` one after the other, each of
+/// bytes_of() it (begin and end are not read). Texts are UTF-8 that the reader checks; they are
+/// written as given.
 std::string safetensors_header(const std::map<std::string, std::string>& metadata,
                                std::span<const TensorEntry> tensors);
 

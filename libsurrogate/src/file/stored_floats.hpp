@@ -8,7 +8,7 @@
 
 namespace surrogate::impl {
 
-/// The types weights may be stored in: F16, BF16, F32, F64.
+/// Returns true for the types of stored weights: F16, BF16, F32, F64.
 bool is_float(DType dtype);
 
 /// Converts n stored numbers of a float type to float: F16 and BF16 exactly, F64 rounded to the

@@ -44,16 +44,17 @@ public:
     kernels::Operand operand() const { return operand_; }
     int64_t size() const { return size_; }
 
-    /// The next n_byte bytes, aligned.
+    /// Reserves the next n_byte bytes, aligned.
     Place take(int64_t n_byte);
-    /// n numbers as they are; null stays null.
+    /// Copies n numbers as they are; null stays null.
     const float* floats(const float* values, int64_t n);
-    /// As pack_channels().
+    /// Packs channels by pack_channels().
     const float* vector(const kernels::DeviceChannels& channels, const float* values,
                         bool is_per_head = false);
     kernels::DeviceNorm norm(const kernels::DeviceChannels& channels,
                              const kernels::Norm<float>& norm, bool is_per_head = false);
-    /// As pack_linear(). Throws not_supported for a weight that fp16 cannot hold, by `name`.
+    /// Packs a layer by pack_linear(). Throws not_supported for a weight that fp16 cannot hold, by
+    /// `name`.
     kernels::DeviceLinear linear(const kernels::DeviceChannels& in,
                                  const kernels::DeviceChannels& out,
                                  const kernels::Linear<float>& layer, const std::string& name);
@@ -72,11 +73,11 @@ private:
 /// MasterWeights::refresh(): packed again into the same memory, so that recorded runs stay valid.
 class PackedWeights {
 public:
-    /// lay_out packs everything into the image and keeps the places on the device; called again for
-    /// each refresh. Local; waits until the weights are there. A refresh first waits for the runs
-    /// that were enqueued before it, which read the old weights. `context`, `master` and what
-    /// lay_out holds must outlive it. Throws what lay_out throws, no_memory, device; a refresh does
-    /// too.
+    /// Packs the weights. lay_out packs everything into the image and keeps the addresses on the
+    /// device; it is called again for each refresh. `context`, `master` and everything lay_out
+    /// holds must outlive the object. Local; waits for the copy, and a refresh first waits for runs
+    /// that were enqueued before it, which read the old weights. Both throw what lay_out throws,
+    /// no_memory, device.
     PackedWeights(DeviceContext& context, kernels::Operand operand, const MasterWeights& master,
                   std::function<void(DeviceImage&)> lay_out);
     PackedWeights(const PackedWeights&) = delete;

@@ -26,7 +26,7 @@ public:
         return *in_double_;
     }
 
-    /// use(layers), of the precision that a plan asks for.
+    /// Calls use(layers) with the precision of a plan.
     template <class Use>
     auto with(bool is_double, const Use& use) const {
         return is_double ? use(in_double()) : use(single_);

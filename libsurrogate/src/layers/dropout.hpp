@@ -71,7 +71,7 @@ public:
     template <class T>
     void apply(const DropoutSite& site, const DropoutRows& rows, kernels::Tile<const T> from,
                bool accumulate, kernels::Tile<T> to) const;
-    /// Does the same in place.
+    /// Computes x = mask * x.
     template <class T>
     void apply(const DropoutSite& site, const DropoutRows& rows, kernels::Tile<T> x) const {
         apply<T>(site, rows, x, false, x);

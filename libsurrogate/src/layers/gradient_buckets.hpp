@@ -26,16 +26,16 @@ public:
         int stage = 0;
     };
 
-    /// stages: of each of the master's entries, the stage of backward, 0, 1, .., that is the last
-    /// to add to it; empty: one stage. A bucket has n_element elements at least, if there are as
-    /// many left, and whole stages. There is one bucket at least.
+    /// Divides the master's entries into buckets of at least n_element elements, if there are as
+    /// many left, and of whole stages; there is at least one bucket. stages: for each entry the
+    /// stage of backward, 0, 1, .., that adds to it last; empty: one stage.
     GradientBuckets(const MasterWeights& master, std::span<const int> stages, int64_t n_element);
 
     const std::vector<Bucket>& list() const { return buckets_; }
     std::span<const Place> places(const Bucket& bucket) const {
         return std::span(places_).subspan(bucket.first, bucket.end - bucket.first);
     }
-    /// Elements of packed memory.
+    /// Returns the elements of packed memory.
     int64_t size() const { return buckets_.back().begin + buckets_.back().size; }
     int64_t largest() const;
 

@@ -39,38 +39,38 @@ class GradientSums {
 public:
     static constexpr int64_t usual_bucket = int64_t{1} << 20;
 
-    /// master must outlive it. Takes all memory there is to take. stages: see GradientBuckets, the
-    /// same on all ranks, as is bucket_bytes: what a bucket sends at least, if there is as much.
+    /// Allocates all memory. master must outlive it. stages: see GradientBuckets; bucket_bytes: the
+    /// least that a bucket sends, if there is as much. Both are the same on all ranks.
     GradientSums(const MasterWeights& master, int n_thread, GradientOrder order,
                  std::span<const int> stages = {}, int64_t bucket_bytes = usual_bucket);
-    /// After a failure of the transport, memory that it may still write to is given up.
+    /// Frees the memory, except memory that a failed transport may still write to.
     ~GradientSums();
     GradientSums(const GradientSums&) = delete;
     GradientSums& operator=(const GradientSums&) = delete;
-    /// Room in the communicator. Local; throws bad_alloc.
+    /// Reserves buffers in the communicator. Local; throws bad_alloc.
     void reserve(Communicator& comm) const;
 
     /// Returns false if gradients of weights are not wanted (GradientOrder::none).
     bool is_wanted() const { return order_ != GradientOrder::none; }
 
-    /// Before a step: forgets everything.
+    /// Forgets everything before a step. Local.
     void clear();
 
-    /// The arena, of the shape of master.values(), that `thread` adds gradients to. Elements that
-    /// were not closed since hold what the thread has added. Empty if gradients of weights are not
-    /// wanted; data() is then null.
+    /// Returns the arena, of the shape of master.values(), that `thread` adds gradients to.
+    /// Elements that were not closed since hold what the thread has added. Empty if gradients of
+    /// weights are not wanted; data() is then null.
     std::span<double> open(int thread);
-    /// The chunk is complete in elements [begin, end) of the arena: whole tensors and gaps. Exact:
-    /// they are taken over and are zero again. Otherwise nothing happens.
+    /// Completes the chunk in elements [begin, end) of the arena: whole tensors and gaps. With
+    /// exact sums they are taken over and are zero again; otherwise nothing happens.
     void close(int thread, int64_t begin, int64_t end);
     void close(int thread) { close(thread, 0, size_); }
 
-    /// The sums for one of several programs of a backward pass: its thread t is thread `first` + t.
-    /// Programs of different threads may add at the same time. The stages of a program do not end
-    /// stages of the pass.
+    /// Returns the sums for one of several programs of a backward pass: its thread t is thread
+    /// `first` + t. Programs of different threads may add at the same time. The stages of a program
+    /// do not end stages of the pass.
     GradientSums& of_program(int first) { return *parts_[static_cast<size_t>(first)]; }
 
-    /// This rank's gradients are worthless: reduce() then says so on all ranks.
+    /// Marks this rank's gradients as invalid: reduce() then returns false on all ranks. Local.
     void poison() {
         if (whole_)
             whole_->is_bad_[first_thread_] = 1;
@@ -82,29 +82,29 @@ public:
     /// gradients may then be reduced immediately, in the same sequence of calls on every rank.
     /// Local.
     void begin(Communicator& comm) { comm_ = &comm; }
-    /// A stage of backward has ended, and what was closed in it and before is not opened again.
-    /// Nothing happens without begin(), or in the last stage, which ends with reduce(). Between
-    /// parallel parts. Collective if begin() was called; it waits for numbers of earlier stages.
+    /// Ends a stage of backward; chunks closed in it and before are not opened again. Has no effect
+    /// without begin(), or in the last stage, which ends with reduce(). Called between parallel
+    /// parts. Collective if begin() was called; it waits for numbers of earlier stages.
     void finish_stage();
 
-    /// Sums over the threads, then over the ranks; total() is then equal on all ranks. Collective.
-    /// Returns false on all ranks if a number is not finite or a rank has failed. Later chunks
-    /// belong to the next step; call clear() before them.
+    /// Sums over the threads, then over the ranks; total() is then equal on all ranks. Returns
+    /// false on all ranks if a number is not finite or a rank has failed. Later chunks belong to
+    /// the next step; call clear() before them. Collective.
     bool reduce(Communicator& comm);
-    /// In the place of open(0).
+    /// Returns the sums, in the memory of open(0).
     std::span<const double> total() const { return {arenas_[0].begin(), arenas_[0].end()}; }
     std::span<double> total() { return open(0); }
 
     GradientOrder order() const { return order_; }
-    /// Payload and calls of one step; with GradientOrder::single, one rank alone has none. n
-    /// parameters in b buckets of t tensors together: 4 n bytes in b calls, real 8 n in b, exact
+    /// Returns payload and calls of one step; with GradientOrder::single, one rank alone has none.
+    /// n parameters in b buckets of t tensors together: 4 n bytes in b calls, real 8 n in b, exact
     /// 16 n + 8 t + 8 b in 2 b.
     int64_t bytes_sent() const;
     int64_t collectives() const;
     int64_t bytes() const;
 
 private:
-    /// Part of `whole`, see of_program().
+    /// Makes a part of `whole`, see of_program().
     GradientSums(GradientSums& whole, size_t thread)
         : master_(whole.master_),
           order_(whole.order_),
@@ -121,7 +121,7 @@ private:
     using Bucket = GradientBuckets::Bucket;
     static constexpr int piece_bits = 40;
     static constexpr int64_t no_top = std::numeric_limits<int64_t>::min();
-    /// 2^(40 j).
+    /// Returns 2^(40 j).
     static double unit(int64_t j) { return std::ldexp(1.0, static_cast<int>(piece_bits * j)); }
     const MasterWeights::Entry& entry_of(const GradientBuckets::Place& place) const {
         return master_.entries()[static_cast<size_t>(place.tensor)];

@@ -42,8 +42,8 @@ private:
 /// the caller. Takes no memory.
 class Gradients {
 public:
-    /// arena: MasterWeights::gradients(), or memory of the same shape. Empty: no gradients of
-    /// weights are wanted, all addresses are null.
+    /// Keeps references. arena: MasterWeights::gradients(), or memory of the same shape. Empty: no
+    /// gradients of weights are wanted, all addresses are null.
     Gradients(const MasterWeights& master, std::span<double> arena)
         : master_(master), arena_(arena) {}
 

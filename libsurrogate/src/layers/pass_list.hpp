@@ -23,7 +23,7 @@ namespace surrogate::impl {
 /// must ask for the same memory in the same order.
 class PassList {
 public:
-    /// The device must outlive it. Local.
+    /// Keeps a reference: the device must outlive it. Local.
     explicit PassList(kernels::Device& device) : device_(device) {}
 
     /// Fills the list by fill(*this), twice. Allocates device memory, clears it, copies the tables
@@ -77,7 +77,7 @@ public:
         for (const Work& work : work_) work(steps);
     }
 
-    /// Each kind of reduction, gather and exchange, once.
+    /// Returns each kind of reduction, gather and exchange, once.
     std::span<const DeviceReduction> reductions() const { return reductions_; }
     std::span<const DeviceGather> gathers() const { return gathers_; }
     std::span<const DeviceExchange> exchanges() const { return exchanges_; }

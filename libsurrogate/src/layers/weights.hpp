@@ -38,26 +38,25 @@ public:
         int64_t first = 0, size = 0;  ///< elements of the arenas
     };
     const std::vector<Entry>& entries() const { return entries_; }
-    /// Null if there is no such tensor. Takes no memory.
+    /// Returns null if there is no such tensor. Does not allocate.
     const Entry* find(std::string_view name) const;
     int64_t n_parameter() const;
 
-    /// The arenas, gaps between tensors included. Gradients are zeros when first asked for, which
-    /// takes memory. Not while a run is under way.
+    /// Returns the arenas, gaps between tensors included. Gradients are zeros after the first call,
+    /// which allocates. Not while a run is under way.
     std::span<float> values() { return {values_.begin(), values_.end()}; }
     std::span<const float> values() const { return {values_.begin(), values_.end()}; }
     std::span<double> gradients();
 
-    /// The weights in double, for who trains: steps are smaller than what a float can follow. When
-    /// first asked for, a copy of values(), which takes memory; from then on refresh() rounds them
-    /// to values(), and networks in double precision compute with them. Not while a run is under
-    /// way.
+    /// Returns the weights in double, for training: steps are smaller than a float can follow. The
+    /// first call allocates a copy of values(); from then on refresh() rounds them to values(), and
+    /// networks in double precision compute with them. Not while a run is under way.
     std::span<double> precise();
-    /// precise() if it was asked for, otherwise empty.
+    /// Returns precise() after its first call, otherwise an empty span.
     std::span<const double> precise_if_any() const { return {precise_.begin(), precise_.end()}; }
 
-    /// After values() or precise() changed: repeats all work given to on_refresh(), in that order.
-    /// What `work` throws is passed on. Not while a run is under way; not thread-safe.
+    /// Repeats all work given to on_refresh(), in that order, after values() or precise() changed.
+    /// Passes on what `work` throws. Not while a run is under way; not thread-safe.
     void refresh();
     /// Keeps `work` for refresh() until the result is gone.
     [[nodiscard]] Refresh on_refresh(std::function<void()> work) const;
@@ -95,24 +94,24 @@ public:
 
     const MasterWeights& master() const { return *master_; }
 
-    /// Null if the file has no such tensor (optional ones).
+    /// Returns null if the file has no such tensor (optional ones).
     const T* find(const std::string& name) const;
     const T* at(const std::string& name) const;
 
-    /// `weight` (n_out, n_in); bias by name, or none if "".
+    /// Returns the layer of `weight` (n_out, n_in); bias by name, or none if "".
     kernels::Linear<T> linear(const std::string& weight, const std::string& bias, int64_t n_in,
                               int64_t n_out) const {
         return {n_in, n_out, at(weight), bias.empty() ? nullptr : at(bias)};
     }
-    /// name.weight (n_out, n_in) and name.bias, with the shape of the file.
+    /// Returns the layer of name.weight (n_out, n_in) and name.bias, with the shape of the file.
     kernels::Linear<T> linear(const std::string& name) const;
     kernels::Norm<T> layer_norm(const std::string& name, double eps) const {
         return {kernels::NormKind::layer, static_cast<T>(eps), at(name + ".weight"),
                 at(name + ".bias")};
     }
 
-    /// compute(to) writes `n` numbers, zeros before the first time: now and after every refresh. It
-    /// keeps only what lives as long as the weights.
+    /// Keeps `n` numbers that compute(to) writes, now and after every refresh; they are zeros
+    /// before the first time. compute must refer only to objects that live as long as the weights.
     template <class Compute>
     Derived<T> derive(int64_t n, const Compute& compute) const {
         Derived<T> derived;

@@ -13,16 +13,16 @@ namespace surrogate::impl {
 /// Source: spec of FLARE, section 12, "canonical blocks".
 class ExactGrid {
 public:
-    /// n_term >= 1 over all ranks; bound >= 0 on |term|, the same on all ranks.
+    /// Chooses the grid. n_term >= 1 over all ranks; bound >= 0 on |term|, the same on all ranks.
     ExactGrid(int64_t n_term, double bound);
 
-    /// Integers a sum needs on a grid of n_term terms: 1 or 2.
+    /// Returns the integers per sum on a grid of n_term terms: 1 or 2.
     static int limbs(int64_t n_term) { return n_term > (int64_t{1} << 14) ? 2 : 1; }
 
     /// Adds a term to sum[0], sum[stride] (the second only with two limbs).
     void add(double term, int64_t* sum, int64_t stride) const;
 
-    /// The value of a sum.
+    /// Returns the value of a sum.
     double value(const int64_t* sum, int64_t stride) const;
 
 private:
@@ -35,7 +35,7 @@ private:
 /// vectorize.
 class ExactRounding {
 public:
-    /// bound as of ExactGrid.
+    /// Chooses the grid of ExactGrid for one term of this bound.
     explicit ExactRounding(double bound);
 
     /// Returns what add() to an empty sum and value() return.

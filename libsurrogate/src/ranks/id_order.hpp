@@ -13,8 +13,8 @@ namespace surrogate::impl {
 class IdOrder {
 public:
     IdOrder() = default;
-    /// Local; throws bad_alloc. `ids` outlive the order. Memory: none if they are sorted, else 16
-    /// bytes a row, and up to 32 more while they are sorted.
+    /// Sorts the ids, which outlive the order. Memory: none if they are sorted, else 16 bytes per
+    /// row, and up to 32 more while they are sorted. Local; throws bad_alloc.
     explicit IdOrder(std::span<const int64_t> ids);
 
     std::span<const int64_t> sorted() const { return sorted_; }

@@ -50,22 +50,23 @@ public:
 
     NeighborExchange() = default;
 
-    /// Collective. item_bytes: the largest item that will be exchanged; memory for it is taken
-    /// here. Errors are agreed on.
+    /// Computes the messages of all ranks from their requests and allocates buffers for items of up
+    /// to item_bytes. Collective; errors are agreed on.
     void connect(Communicator& comm, std::vector<Want> wants, int64_t item_bytes);
 
-    /// False if no rank has a message for another: begin and finish then only copy.
+    /// Returns false if no rank has a message for another: begin and finish then only copy.
     bool has_messages() const { return has_messages_; }
-    /// Messages and items that this rank sends to others.
+    /// Returns messages and items that this rank sends to others.
     int64_t n_message() const;
     int64_t n_item_sent() const;
     int64_t collectives() const { return has_messages_ ? 1 : 0; }
     int64_t bytes() const;
-    /// Segments that this and other ranks read from this rank.
+    /// Returns the segments that this and other ranks read from this rank.
     const std::vector<Segment>& sent() const { return send_.segments; }
 
-    /// Collective. pack(segment, to) writes n_channel x segment.count values, channel by channel,
-    /// of a segment that this rank owns; called in any order, by all threads of the queue.
+    /// Sends segments. pack(segment, to) writes n_channel x segment.count values, channel by
+    /// channel, of a segment of this rank; all threads of the queue call it, in any order.
+    /// Collective.
     template <class T, class Pack>
     void begin(Communicator& comm, const kernels::Queue& queue, int64_t n_channel,
                const Pack& pack) {
@@ -77,7 +78,7 @@ public:
         begin_messages(comm, n_channel * static_cast<int64_t>(sizeof(T)));
     }
 
-    /// Collective: waits for the messages. unpack(segment, from, thread) takes what pack() wrote.
+    /// Waits for the messages. unpack(segment, from, thread) reads what pack() wrote. Collective.
     template <class T, class Unpack>
     void finish(Communicator& comm, const kernels::Queue& queue, int64_t n_channel,
                 const Unpack& unpack) {

@@ -32,13 +32,13 @@ struct SortKeys {
 /// Throws the error of a caller that needs distinct keys; it is given a key that two items share.
 using RefuseEqual = std::function<void(std::span<const uint64_t> key)>;
 
-/// Position of every local item among the items of all ranks, sorted by their keys. Positions do
-/// not depend on the distribution of the items. Collective; throws, on all ranks, what
+/// Returns the position of every local item among the items of all ranks, sorted by their keys.
+/// Positions do not depend on the distribution of the items. Collective; throws, on all ranks, what
 /// refuse_equal() throws if two keys are equal, and no_memory.
 ///
-/// Method: every rank sorts its keys; samples of all ranks cut the keys into one share per rank, of
-/// about equal size; each rank sorts its share and returns the positions. Memory: 32 bytes and two
-/// keys a local item while it runs; for samples 32 (width + 1) words a rank.
+/// Method: every rank sorts its keys; samples of all ranks divide the keys into one part per rank,
+/// of about equal size; each rank sorts its part and returns the positions. Memory: 32 bytes and
+/// two keys per local item while it runs; for samples 32 (width + 1) words per rank.
 std::vector<int64_t> sorted_positions(Communicator& comm, SortKeys keys,
                                       const RefuseEqual& refuse_equal);
 

@@ -15,14 +15,14 @@ struct Range {
     int64_t size() const { return end - begin; }
 };
 
-/// The smallest range that holds both; empty ranges do not count.
+/// Returns the smallest range that holds both; empty ranges do not count.
 Range hull(Range a, Range b);
 
 /// Returns the common part of two ranges; its size is 0 if there is none.
 Range intersection(Range a, Range b);
 
-/// Share of `rank` when n items are dealt in order and balanced: the first n mod size ranks get one
-/// more.
+/// Returns the range of `rank` when n items are dealt in order and balanced: the first n mod size
+/// ranks get one more.
 Range balanced_range(int64_t n, int rank, int size);
 
 /// Returns the first row of each rank, and n at the end (size + 1), when n rows are divided into
@@ -35,10 +35,10 @@ std::vector<int64_t> block_begins(int64_t n, int64_t block_rows, int size);
 std::vector<int64_t> block_begins(std::span<const int64_t> group_begins, int64_t block_rows,
                                   int size);
 
-/// See surrogate_partition. Throws unknown_name or invalid_argument.
+/// Returns the rows of surrogate_partition. Throws unknown_name or invalid_argument.
 std::vector<int64_t> partition_rows(std::string_view kind, int64_t n_rows, int rank, int size);
 
-/// {first row, rows, first column, columns}; see surrogate_partition_sphere.
+/// Returns {first row, rows, first column, columns} of surrogate_partition_sphere.
 std::array<int64_t, 4> partition_sphere(std::string_view kind, int64_t n_lat, int64_t n_lon,
                                         int rank, int size);
 

@@ -10,8 +10,8 @@ namespace surrogate::impl {
 /// Operation of a reduction of the caller's values; numbers as in surrogate.h.
 enum class ReduceBy : int32_t { sum = 0, max = 1, min = 2 };
 
-/// See surrogate_context_reduce. Collective; takes no memory. Throws on all ranks if the arguments
-/// of any of them are wrong, or differ.
+/// Reduces as surrogate_context_reduce. Collective; does not allocate. Throws on all ranks if the
+/// arguments of any of them are wrong, or differ.
 void reduce(Communicator& comm, ReduceBy by, int64_t n, double* values);
 
 /// Returns whether it holds on all ranks. Collective: one maximum.

@@ -14,8 +14,8 @@ namespace surrogate::impl {
 template <class T>
 class RowExchange {
 public:
-    /// Collective. Rows have at most `widest` numbers. comm outlives it. moves: false on all ranks
-    /// if no row leaves its rank. Throws no_memory.
+    /// Allocates for rows of at most `widest` numbers. comm outlives it. moves: false on all ranks
+    /// if no row leaves its rank. Collective; throws no_memory.
     RowExchange(Communicator& comm, RowRoute route, int64_t widest, bool moves = true)
         : route_(std::move(route)), comm_(comm), moves_(moves) {
         comm_.agree([&] {
@@ -31,7 +31,7 @@ public:
     T* solver() { return solver_.data(); }        ///< (n_local, n_column)
     T* canonical() { return canonical_.data(); }  ///< (n_canonical(), n_column)
 
-    /// Collective if rows move; allocate nothing.
+    /// Moves n_column columns between the orderings. Collective if rows move; do not allocate.
     void to_canonical(int64_t n_column) {
         if (!moves_) return route_.to_target_alone(solver(), canonical(), row_bytes(n_column));
         route_.to_target(comm_, solver(), scratch_.data(), canonical(), row_bytes(n_column));

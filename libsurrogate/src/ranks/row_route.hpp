@@ -15,34 +15,34 @@ namespace surrogate::impl {
 /// gradients use the reverse direction. Memory: 16 bytes per row and 16 per rank.
 class RowRoute {
 public:
-    /// Collective. positions (n_origin): of each local row, 0 .. n_global - 1; over all ranks each
-    /// position occurs once. begins (size + 1): rank r holds positions begins[r] .. begins[r + 1] -
-    /// 1; begins[0] = 0, begins[size] = n_global; the same on all ranks. Throws internal if a
-    /// position is out of range or as many rows as a range has do not arrive, no_memory.
+    /// Plans the route. positions (n_origin): of each local row, 0 .. n_global - 1; over all ranks
+    /// each position occurs once. begins (size + 1): rank r holds positions begins[r] .. begins[r +
+    /// 1] - 1; begins[0] = 0, begins[size] = n_global; the same on all ranks. Collective. Throws
+    /// no_memory; internal if a position is out of range or a range does not get all its rows.
     RowRoute(Communicator& comm, std::span<const int64_t> positions,
              std::span<const int64_t> begins);
 
     int64_t n_origin() const { return std::ssize(send_row_); }
-    /// Positions that this rank holds.
+    /// Returns the positions that this rank holds.
     Range target_rows() const { return target_rows_; }
-    /// Rows of scratch that to_target() and to_origin() need.
+    /// Returns the rows of scratch that to_target() and to_origin() need.
     int64_t scratch_rows() const { return std::ssize(send_row_) + std::ssize(receive_row_); }
     int64_t bytes() const;
 
-    /// Room for the calls below, for rows up to row_bytes. Local; throws bad_alloc.
+    /// Allocates for the calls below, for rows up to row_bytes. Local; throws bad_alloc.
     void reserve(Communicator& comm, int64_t row_bytes) const;
 
-    /// Collective: origin (n_origin, row_bytes) to target (target_rows().size(), row_bytes), by way
-    /// of scratch (scratch_rows(), row_bytes); the three do not overlap. Takes no memory once
-    /// reserved.
+    /// Sends origin (n_origin, row_bytes) to target (target_rows().size(), row_bytes) through
+    /// scratch (scratch_rows(), row_bytes); the three do not overlap. Collective. Does not allocate
+    /// once reserved.
     void to_target(Communicator& comm, const void* origin, void* scratch, void* target,
                    int64_t row_bytes) const;
-    /// The reverse.
+    /// Sends rows from the target back to the origin.
     void to_origin(Communicator& comm, const void* target, void* scratch, void* origin,
                    int64_t row_bytes) const;
 
-    /// Move rows of which none leaves its rank, in the order of their positions, without scratch;
-    /// the communicator does not count them.
+    /// Moves rows of which none leaves its rank, in the order of their positions, without scratch;
+    /// the communicator does not count them. Local.
     void to_target_alone(const void* origin, void* target, int64_t row_bytes) const;
     void to_origin_alone(const void* target, void* origin, int64_t row_bytes) const;
 

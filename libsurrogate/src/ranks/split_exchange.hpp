@@ -16,8 +16,8 @@ class SplitExchange {
 public:
     using Word = typename Record::Word;
 
-    /// worker[i]: the rank that finishes node i of `own`; it does not descend. `own` gives up its
-    /// records.
+    /// Counts and packs the records of `own`, which gives them up. worker[i]: the rank that
+    /// finishes node i of `own`; it does not descend. Collective.
     SplitExchange(Communicator& comm, const kernels::Queue& queue, SplitShare<Record>& own,
                   std::span<const int> worker)
         : comm_(comm), queue_(queue) {
@@ -28,7 +28,7 @@ public:
         });
     }
 
-    /// The nodes of this rank with all their points.
+    /// Sends the records and returns the nodes of this rank with all their points. Collective.
     SplitShare<Record> send() {
         comm_.all_to_all(n_of_node_.data(), n_node_, n_arriving_.data(), n_mine_, sizeof(int64_t));
         comm_.agree([&] {
@@ -105,7 +105,7 @@ private:
         }
     }
 
-    /// Received data is sorted by rank; records are sorted by node.
+    /// Sorts received data, which is in the order of ranks, by node.
     void unpack(SplitShare<Record>& share) {
         sent_ = {};
         const int64_t n = arrived_.size();

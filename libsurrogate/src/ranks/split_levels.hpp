@@ -175,7 +175,8 @@ private:
         share_.nodes = std::move(nodes);
     }
 
-    /// To the other buffer, left points first. Returns how many are left.
+    /// Copies the points of a node to the other buffer, left points first. Returns the number of
+    /// left ones.
     int64_t partition(const SplitNode& node, const Cut& cut) {
         const auto bound = Record::join(cut.bound, cut.number);
         const auto is_left = [&](const Record& point) { return point.key(cut.axis) < bound; };

@@ -62,7 +62,7 @@ struct SplitRecord {
     Word x[n_axis];
     Word number;
 
-    /// By coordinate, then by id.
+    /// Returns the sort key: by coordinate, then by id.
     Key key(int axis) const { return join(x[axis], number); }
     static Key join(Word x, Word number) {
         return static_cast<Key>(static_cast<Key>(x) << std::numeric_limits<Word>::digits | number);
@@ -98,7 +98,7 @@ struct Box {
         }
     }
 
-    /// The axis of the largest extent, the lowest of several.
+    /// Returns the axis of the largest extent, the lowest of several.
     int widest() const {
         int best = 0;
         double largest = 0;

@@ -25,7 +25,7 @@ struct SplitShare {
         return (node.is_in_spare ? records : spare).data() + node.begin;
     }
 
-    /// Data that belongs to the ids, by row.
+    /// Sorts data by number of a point into the order of the rows.
     std::vector<int64_t> in_rows(const kernels::Queue& queue,
                                  std::vector<int64_t> by_number) const {
         if (ids.is_in_rows()) return by_number;

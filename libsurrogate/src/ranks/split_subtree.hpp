@@ -18,12 +18,13 @@ public:
     using Word = typename Record::Word;
     using Key = typename Record::Key;
 
-    /// positions: of the point with each number.
+    /// Keeps references. positions: of the point with each number, written by finish().
     SplitSubtree(const SplitRule& rule, int64_t* positions)
         : rule_(rule), by_id_(rule.leaves_by_id()), positions_(positions) {}
 
-    /// points, spare (node.n_point): the points in any order, and room for as many; both are
-    /// overwritten. is_sorted: the points are in the order of their parent's split.
+    /// Splits a node down to its leaves. points, spare (node.n_point): the points in any order, and
+    /// as much memory again; both are overwritten. is_sorted: the points are in the order of their
+    /// parent's split.
     void finish(const SplitNode& node, Record* points, Record* spare, bool is_sorted = false) {
         const int64_t n = node.n_point;
         const int64_t left = rule_.left(n, node.depth);
@@ -60,7 +61,7 @@ private:
         for (int64_t i = 0; i < n; ++i) positions_[points[i].number] = node.first + i;
     }
 
-    /// A point's place is the number of smaller keys: no branch depends on the points.
+    /// Sorts by counting the smaller keys of each point: no branch depends on the points.
     static void sort_few(const Record* points, int64_t n, int axis, Record* to) {
         Key keys[few];
         int64_t places[few];

@@ -17,8 +17,9 @@ struct SplitSurvey {
     int n_id_bit = 0;
 };
 
-/// Collective. Throws, on all ranks, invalid_argument: coordinates that are not finite, or so large
-/// that an extent may overflow; the message names a point and says how many there are.
+/// Gathers count, ids and kind of coordinates of the points of all ranks. Collective. Throws, on
+/// all ranks, invalid_argument: coordinates that are not finite, or so large that an extent may
+/// overflow; the message names a point and counts them.
 SplitSurvey surveyed(Communicator& comm, const kernels::Queue& queue, const SplitPoints& points);
 
 }  // namespace surrogate::impl

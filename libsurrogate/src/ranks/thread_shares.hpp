@@ -6,7 +6,7 @@
 
 namespace surrogate::impl {
 
-/// body(range, share) for the share of each thread of the queue in n items; shares are 0 ..
+/// Calls body(range, share) for the part of each thread of the queue in n items; shares are 0 ..
 /// n_thread - 1. `body` must not throw.
 template <class Body>
 void for_thread_shares(const kernels::Queue& queue, int64_t n, const Body& body) {

@@ -35,7 +35,7 @@ DeviceCollectivesFactory collectives_with(NcclLoader loader);
 /// short waits stay short and long ones leave the core to others.
 class Polling {
 public:
-    /// limit_s = 0: no limit.
+    /// Starts the clock. limit_s = 0: no limit.
     explicit Polling(double limit_s) : limit_s_(limit_s) {}
 
     /// Waits a little; false if the limit has passed.
@@ -46,7 +46,7 @@ private:
     std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
-/// "30 s" for texts.
+/// Returns "30 s" for texts.
 std::string seconds_text(double seconds);
 
 /// Waits on the host; whether the stream is done within limit_s seconds (0: no limit). Throws what
@@ -56,10 +56,10 @@ bool is_done_within(kernels::Device& device, kernels::Stream stream, double limi
 /// Throws Error(device): timeout_s seconds have passed.
 [[noreturn]] void throw_late(double timeout_s);
 
-/// Both, for a stream that no transport holds up.
+/// Waits with is_done_within() and calls throw_late(), for a stream that no transport delays.
 void wait_for_stream(kernels::Device& device, kernels::Stream stream, double timeout_s);
 
-/// body(rank, data, n_byte) of each part that is not empty.
+/// Calls body(rank, data, n_byte) for each part that is not empty.
 template <class Body>
 void for_parts(const DeviceParts& parts, const Body& body) {
     char* data = static_cast<char*>(parts.data);
@@ -70,13 +70,14 @@ void for_parts(const DeviceParts& parts, const Body& body) {
     }
 }
 
-/// MPI through pinned host memory. Local.
+/// Makes collectives that send through pinned host memory by MPI. Local.
 std::unique_ptr<DeviceCollectives> make_staged_collectives(Communicator& comm,
                                                            kernels::Device& device,
                                                            std::string reason, double timeout_s);
 
-/// NCCL; every rank has a device of its own and the same version. Collective; throws the same on
-/// all ranks, of the first that failed by itself rather than by waiting for another.
+/// Makes collectives of NCCL; every rank has a device of its own and the same version. Collective;
+/// throws the same on all ranks: the error of the first rank that failed by itself rather than by
+/// waiting for another.
 std::unique_ptr<DeviceCollectives> make_nccl_collectives(Communicator& comm,
                                                          kernels::Device& device,
                                                          const NcclApi& nccl, std::string reason,

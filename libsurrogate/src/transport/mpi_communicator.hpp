@@ -21,22 +21,22 @@ void require_mpi();
 /// takes a handle of the caller.
 void require_own_mpi();
 
-/// A communicator over a duplicate of `comm`, made once so that our messages can never meet the
-/// solver's; the duplicate returns errors instead of aborting and is freed with the object (not
-/// after MPI_Finalize). Collective. Throws invalid_argument if MPI is not running or comm is no
-/// intracommunicator, mpi if it cannot be duplicated, no_memory on all ranks if one of them has
-/// none. longest_piece: bytes of a message, or elements of a reduction, in one MPI call; longer
-/// ones are cut. MPI counts in int, hence 1 GiB at most; tests cut finer.
+/// Makes a communicator over a duplicate of `comm`, so that messages of the library and of the
+/// solver never match; the duplicate returns errors instead of aborting and is freed with the
+/// object (not after MPI_Finalize). Collective. Throws invalid_argument if MPI is not running or
+/// comm is not an intracommunicator, mpi if it cannot be duplicated, no_memory on all ranks if one
+/// of them has none. longest_piece: bytes of a message, or elements of a reduction, in one MPI
+/// call; longer ones are cut. MPI counts in int, hence 1 GiB at most; tests cut finer.
 std::unique_ptr<Communicator> mpi_communicator(MPI_Comm comm, int64_t longest_piece = 1 << 30);
 
-/// The duplicate that a communicator of mpi_communicator owns; MPI_COMM_NULL of any other.
+/// Returns the duplicate of a communicator of mpi_communicator(); MPI_COMM_NULL for others.
 MPI_Comm mpi_comm_of(const Communicator& ours);
 
-/// MPI_Comm_compare of comm with the communicator that `ours` duplicated; without MPI behind it,
-/// MPI_CONGRUENT to a communicator of one rank and MPI_UNEQUAL to others. Local.
+/// Returns MPI_Comm_compare of comm with the communicator that `ours` duplicated; without MPI
+/// behind it, MPI_CONGRUENT to a communicator of one rank and MPI_UNEQUAL to others. Local.
 int compare(const Communicator& ours, MPI_Comm comm);
 
-/// Ranks and cores of this rank's node; `ranks` is of mpi_communicator. Collective.
+/// Finds ranks and cores of this rank's node; `ranks` comes from mpi_communicator(). Collective.
 Placement find_placement(Communicator& ranks);
 
 }  // namespace surrogate::impl

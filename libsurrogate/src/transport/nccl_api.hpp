@@ -72,15 +72,16 @@ struct NcclApi {
     const char* (*get_last_error)(NcclComm* comm);
 };
 
-/// "2.27.3" of NCCL's version number 22703.
+/// Returns "2.27.3" for NCCL's version number 22703.
 std::string nccl_version_text(int version);
 
-/// Version number of this NCCL, or 0 with the reason in `problem` if it is too old or does not
-/// tell.
+/// Returns the version number of this NCCL, or 0 with the reason in `problem` if it is too old or
+/// does not report it.
 int nccl_version(const NcclApi& api, std::string& problem);
 
-/// NCCL's functions from libnccl.so.2, looked for where the loader looks, or null with the loader's
-/// words in `problem`. Once loaded it stays until the process ends. May be called by any thread.
+/// Loads NCCL's functions from libnccl.so.2 on the search path of the loader; returns null with the
+/// loader's words in `problem` if that fails. A loaded library stays until the process ends. Any
+/// thread may call it.
 const NcclApi* load_nccl(std::string& problem);
 
 }  // namespace surrogate::impl

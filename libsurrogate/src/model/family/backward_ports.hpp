@@ -21,20 +21,20 @@ namespace surrogate::impl {
 template <class T>
 class BackwardPorts {
 public:
-    /// Local. `domain` must outlive it.
+    /// Keeps references: `domain` must outlive it. Local.
     BackwardPorts(const PointDomain& domain, const kernels::Queue& queue, int64_t n_output,
                   int64_t n_input)
         : ports(domain, queue, n_output, n_input),
           outside_(queue.n_thread(), n_output),
           columns_(static_cast<size_t>(n_input)) {}
 
-    /// Collective: points take the route that the program's own ports take.
+    /// Scatters points by the route of the program's own ports. Collective.
     void follow(Communicator& comm, const RowRoute& route) {
         std::optional<RowRoute> copy;
         comm.agree([&] { copy.emplace(route); });
         ports.reorder(std::move(*copy));
     }
-    /// Local; after follow(), if at all. No evaluation waits any more.
+    /// Allocates and forgets a pending evaluation. Called after follow(), if at all. Local.
     void allocate() {
         waits_ = false;
         ports.allocate();
@@ -45,7 +45,7 @@ public:
     /// Returns true if a backward pass may run: inputs were valid and an evaluation is pending.
     /// Clears the pending flag.
     bool begin(bool alive) { return std::exchange(waits_, false) && alive; }
-    /// Local: reads doutputs; whether all are finite.
+    /// Reads doutputs; returns true if all are finite. Local.
     bool gather(std::span<const Column> doutputs) {
         return ports.gather(doutputs, outside_).column < 0;
     }

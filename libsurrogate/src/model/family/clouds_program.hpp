@@ -18,8 +18,9 @@ namespace surrogate::impl {
 /// and outputs are all at points or all at clouds.
 bool runs_by_cloud(const Network& network);
 
-/// The domain of the request has several clouds. Local. Throws not_supported: the network is none
-/// that runs_by_cloud(), or the domains are not the same points. The network outlives the program.
+/// Makes the program for a domain of several clouds. Throws not_supported if the network does not
+/// run by cloud (runs_by_cloud()) or the domains have different points. The network outlives the
+/// program. Local.
 std::unique_ptr<Program> make_clouds_program(const Network& network, const PlanRequest& request);
 std::unique_ptr<GradientProgram> make_clouds_gradient_program(const Network& network,
                                                               const PlanRequest& request);

@@ -30,24 +30,26 @@ class DeviceProgram {
 public:
     virtual ~DeviceProgram() = default;
 
-    /// Collective, with agreement: plans exchanges, takes memory, loads kernels. Throws
-    /// not_supported, no_memory, device. The columns outlive the program.
+    /// Plans exchanges, allocates, loads kernels. The columns outlive the program. Collective, with
+    /// agreement. Throws not_supported, no_memory, device.
     virtual void connect(const DeviceColumns& columns) = 0;
 
-    /// The way of rows between the solver's points and the program's; null: they are the same.
+    /// Returns the exchange of rows between the solver's points and the program's; null: they are
+    /// equal.
     virtual RowExchange<float>* rows() { return nullptr; }
 
     /// Returns the requirement on the numbers of an input besides finite, as BadValue::required;
     /// null: none.
     virtual const char* required_of(int) const { return nullptr; }
-    /// The first of the solver's rows (n_point of the solver, n_input) of rows() that is not.
+    /// Finds the first of the solver's rows (n_point of the solver, n_input) of rows() that
+    /// violates it.
     virtual BadValue find_bad(std::span<const float>) const { return {}; }
 
-    /// (max(n_input, n_output), n_point) floats of device memory, free before and after an
-    /// evaluation.
+    /// Returns (max(n_input, n_output), n_point) floats of device memory, which are free before and
+    /// after an evaluation.
     virtual float* staging() const = 0;
 
-    /// Each kind of reduction, gather and exchange that an evaluation makes, once: planning makes
+    /// Returns each kind of reduction, gather and exchange of an evaluation, once: planning makes
     /// each of them, and the connections with it.
     virtual std::span<const DeviceReduction> reductions() const { return {}; }
     virtual std::span<const DeviceGather> gathers() const { return {}; }
@@ -60,7 +62,8 @@ public:
     virtual int64_t bytes() const = 0;         ///< of device memory
     virtual int64_t weight_bytes() const = 0;  ///< of memory shared with other plans
     virtual int64_t n_point() const = 0;       ///< points that this rank computes
-    /// Rows of outputs at clouds or nodes, which every rank writes; -1: outputs are at points.
+    /// Returns the rows of outputs at clouds or nodes, which every rank writes; -1: outputs are at
+    /// points.
     virtual int64_t n_output_row() const { return -1; }
     virtual std::vector<LayerCost> costs() const = 0;
     /// Returns further lines of the plan's table.

@@ -48,9 +48,9 @@ public:
     /// Returns true if backward() takes sums with GradientOrder::none. Local.
     virtual bool leaves_out_weights() const { return false; }
 
-    /// Stages in which backward() completes gradients: of each of the master's entries the last
-    /// stage, 0, 1, .., that adds to it; the same on all ranks. backward() says
-    /// GradientSums::finish_stage() behind each, on all ranks at the same place among their other
+    /// Returns the stages in which backward() completes gradients: for each of the master's entries
+    /// the last stage, 0, 1, .., that adds to it; the same on all ranks. backward() calls
+    /// GradientSums::finish_stage() behind each, on all ranks in the same order among their other
     /// calls; it may end before the last. Empty: all are complete at the end. Local, when planning.
     virtual std::vector<int> weight_stages() const { return {}; }
 };

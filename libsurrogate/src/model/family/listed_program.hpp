@@ -12,7 +12,7 @@ namespace surrogate::impl {
 /// A device program that is a list of passes. A family writes prepare() and list().
 class ListedProgram : public DeviceProgram {
 public:
-    /// The device and the communicator must outlive it. Local.
+    /// Keeps references: the device and the communicator must outlive it. Local.
     ListedProgram(kernels::Device& device, Communicator& comm) : comm_(comm), list_(device) {}
 
     void connect(const DeviceColumns& columns) final {
@@ -27,8 +27,8 @@ public:
     int64_t bytes() const final { return list_.bytes(); }
 
 protected:
-    /// Plans where points are and what ranks exchange, and loads kernels. Collective, with
-    /// agreement.
+    /// Plans the locations of points and the exchanges between ranks, and loads kernels.
+    /// Collective, with agreement.
     virtual void prepare() = 0;
     /// Lists memory and passes of an evaluation. Local; called twice, see PassList.
     virtual void list(PassList& passes) = 0;

@@ -37,14 +37,14 @@ struct Port {
     bool is_optional = false;  ///< runs may leave it out: its columns then have no data
 };
 
-/// Channels of all ports: columns of a run.
+/// Counts the channels of all ports, which are the columns of a run.
 inline int64_t n_channel_of(std::span<const Port> ports) {
     int64_t n = 0;
     for (const Port& port : ports) n += port.n_channel;
     return n;
 }
 
-/// Channels of the port of coordinates, which come first; 0: there is none.
+/// Counts the channels of the port of coordinates, which comes first; 0: there is none.
 inline int64_t n_coordinate_of(std::span<const Port> inputs) {
     if (inputs.empty() || inputs.front().place != PortPlace::coordinates) return 0;
     return inputs.front().n_channel;

@@ -9,7 +9,8 @@
 /// one.
 namespace surrogate::impl {
 
-/// The points of a request. Throws not_supported unless its domains are points, and one domain.
+/// Returns the points of a request. Throws not_supported unless both domains are one domain of
+/// points.
 const PointDomain& same_points(const PlanRequest& request, const char* family);
 
 /// Throws bad_file if the card chooses between conventions.

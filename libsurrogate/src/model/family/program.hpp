@@ -53,7 +53,7 @@ struct LayerCost {
     Kind kind = Kind::layer;
 };
 
-/// The line of an 8-byte reduction by which ranks learn whether all inputs are valid.
+/// Describes an 8-byte reduction that tells ranks whether all inputs are valid.
 inline LayerCost error_flag_cost(std::string name) {
     return {.name = std::move(name),
             .bytes_sent = sizeof(int64_t),
@@ -61,7 +61,7 @@ inline LayerCost error_flag_cost(std::string name) {
             .kind = LayerCost::Kind::error_flag};
 }
 
-/// The line of rows that are sent from one ordering to another.
+/// Describes a scatter of rows from one ordering to another.
 inline LayerCost scatter_cost(std::string name, int64_t bytes_sent, int64_t collectives) {
     return {.name = std::move(name),
             .bytes_sent = bytes_sent,
@@ -80,13 +80,13 @@ class Program {
 public:
     virtual ~Program() = default;
 
-    /// Collective, with agreement: plans exchanges and takes what memory depends on them.
+    /// Plans exchanges and allocates the memory that depends on them. Collective, with agreement.
     virtual void connect() = 0;
 
-    /// The points of the domains have moved. Collective, with agreement: what connect() did, for
-    /// the points as they are now, with memory only for more points than ever before (the
-    /// reproducible mode may take some). False, on all ranks: a new program is needed. May be
-    /// called again after a failure; nothing else may.
+    /// Repeats connect() for points of the domains that have moved. Allocates only for more points
+    /// than ever before (the reproducible mode may allocate for fewer). Returns false, on all
+    /// ranks, if a new program is needed. After a failure only follow() may be called again.
+    /// Collective, with agreement.
     virtual bool follow() { return false; }
 
     /// Reads and normalizes the columns, which are in the order of the ports, channel by channel;
@@ -94,12 +94,12 @@ public:
     /// that is not finite; counts values outside of ranges. Local.
     virtual BadValue gather(std::span<const Column> inputs, OutsideCounts& outside) = 0;
 
-    /// Collective: inputs to predictions. alive: this rank's inputs are good. Returns whether the
-    /// sums of all ranks were finite, as far as this rank learned.
+    /// Computes predictions from inputs. alive: the inputs of this rank are valid. Returns false if
+    /// this rank has learned that sums of any rank were not finite. Collective.
     virtual bool evaluate(bool alive) = 0;
 
-    /// Collective: predictions to the columns, NaN if not alive. Returns the first prediction that
-    /// its column cannot hold as a finite number.
+    /// Writes predictions to the columns, NaN if not alive. Returns the first prediction that its
+    /// column cannot hold as a finite number. Collective.
     virtual BadValue scatter(std::span<const Column> outputs, bool alive) = 0;
 
     virtual int64_t bytes() const = 0;            ///< of memory

@@ -47,7 +47,7 @@ inline void add_linear(Layout& layout, const std::string& name, int64_t n_in, in
     layout.push_back({name + ".bias", {n_out}});
 }
 
-/// An RMSNorm has no bias.
+/// Adds weight and bias of a normalization; an RMSNorm has no bias.
 inline void add_norm(Layout& layout, const std::string& name, int64_t n, bool is_rms = false) {
     layout.push_back({name + ".weight", {n}});
     if (!is_rms) layout.push_back({name + ".bias", {n}});

@@ -11,9 +11,9 @@ namespace surrogate::impl {
 /// it would invalidate. Local.
 void require_not_captured(kernels::Device& device, kernels::Stream stream);
 
-/// The run of all families on a device: the network's DeviceProgram between ports, on a stream.
-/// Collective; local failures are agreed on. `network`, the domain's context and the request's
-/// device must outlive it. Throws not_supported, no_memory, device.
+/// Makes the run of all families on a device: the network's DeviceProgram between ports, on a
+/// stream. `network`, the domain's context and the request's device must outlive it. Collective;
+/// local failures are agreed on. Throws not_supported, no_memory, device.
 std::unique_ptr<Execution> make_device_execution(const Network& network,
                                                  const PlanRequest& request);
 

@@ -35,9 +35,9 @@ public:
                           bool poisoned, kernels::Stream stream, std::span<Outside> outside,
                           FirstFailure& failure) = 0;
 
-    /// After the passes, whose end the caller has waited for: host columns are copied back and
-    /// written. Not alive: they become NaN. Returns the first prediction that the host could not
-    /// write as a finite number.
+    /// Copies host columns back and writes them, after the passes, whose end the caller has waited
+    /// for. Not alive: they become NaN. Returns the first prediction that the host could not write
+    /// as a finite number.
     virtual BadValue give(std::span<const Column> outputs, bool alive, kernels::Stream stream,
                           FirstFailure& failure) = 0;
 
@@ -52,20 +52,21 @@ public:
     virtual int64_t host_bytes() const = 0;
 };
 
-/// Points in the solver's order. staging: of the program. constants: input columns whose numbers
-/// never change are copied to the device here, once. Local; throws no_memory, device.
+/// Makes ports to points in the solver's order. staging: of the program. constants: input columns
+/// whose numbers never change are copied to the device here, once. Local; throws no_memory, device.
 std::unique_ptr<DevicePorts> direct_ports(DeviceContext& context, const kernels::Queue& queue,
                                           int64_t n_point, const DeviceColumns& columns,
                                           float* staging, std::span<const Column> constants);
 
-/// Points in canonical order, for the reproducible mode: fields move over the host, where rows are
-/// exchanged; take() and give() wait and communicate. Local; throws no_memory, device.
+/// Makes ports to points in canonical order, for the reproducible mode: fields pass through the
+/// host, where rows are exchanged; take() and give() wait and communicate. Local; throws no_memory,
+/// device.
 std::unique_ptr<DevicePorts> routed_ports(DeviceContext& context, const kernels::Queue& queue,
                                           int64_t n_solver, RowExchange<float>& rows,
                                           const DeviceColumns& columns, float* staging);
 
-/// Inputs by `points`, which has no outputs, and outputs of n_row rows that have nothing to do with
-/// points: of clouds or nodes. Local; throws no_memory, device.
+/// Makes ports with inputs by `points`, which has no outputs, and outputs of n_row rows at clouds
+/// or nodes. Local; throws no_memory, device.
 std::unique_ptr<DevicePorts> row_ports(DeviceContext& context, const kernels::Queue& queue,
                                        std::unique_ptr<DevicePorts> points, int64_t n_row,
                                        const DeviceColumns& columns);

@@ -12,13 +12,13 @@ namespace surrogate::impl {
 /// or given to the stream step by step.
 class DeviceRecording {
 public:
-    /// Local; `context` must outlive it. Throws no_memory, device.
+    /// Keeps a reference: `context` must outlive it. Local; throws no_memory, device.
     explicit DeviceRecording(DeviceContext& context) : context_(context), runs_(context) {}
 
-    /// Collective, with agreement: each kind of reduction, gather and exchange once, so that
-    /// connections are made, then the recording. The collectives have room for them. `stream`: one
-    /// of the plan's own. If the ranks record different numbers of operations because one of them
-    /// fails, the collectives are given up on all ranks.
+    /// Makes each kind of reduction, gather and exchange once, so that connections exist, then
+    /// records. The collectives have capacity for them. `stream`: one of the plan's own. If the
+    /// ranks record different numbers of operations because one of them fails, the collectives are
+    /// given up on all ranks. Collective, with agreement.
     void prepare(Communicator& comm, const DeviceProgram& program, kernels::Stream stream);
 
     /// Enqueues one evaluation on the stream. Takes part in all collectives in every case; after a
@@ -26,7 +26,7 @@ public:
     void enqueue(const DeviceProgram& program, kernels::Stream stream, FirstFailure& failure);
     /// Notes that the run ends with the work enqueued on `stream` so far.
     void mark_end(kernels::Stream stream) { runs_.mark_end(stream); }
-    /// Enqueued: what `stream` does next waits for the last run.
+    /// Enqueues a wait: later work of `stream` begins after the last run.
     void hold(kernels::Stream stream) { runs_.hold(stream); }
 
     bool is_recorded() const { return runs_.is_recorded(); }

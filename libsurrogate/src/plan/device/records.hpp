@@ -18,29 +18,29 @@ namespace surrogate::impl {
 /// them. After construction nothing takes memory.
 class DeviceRecords {
 public:
-    /// inputs: of runs by the card, for their ranges; run_network may have more columns or fewer.
-    /// Throws no_memory, device.
+    /// Allocates. inputs: of runs by the card, for their ranges; run_network may have more columns
+    /// or fewer. Throws no_memory, device.
     DeviceRecords(kernels::Device& device, const DeviceColumns& columns,
                   std::span<const Column> inputs);
 
     static int64_t record_bytes(int64_t n_input);
 
-    /// Ranges of the inputs given to the constructor have changed.
+    /// Sets new ranges of the inputs given to the constructor.
     void set_ranges(std::span<const Column> inputs) { std::ranges::copy(inputs, ranged_.begin()); }
 
-    /// Before a run: nothing is known of it. Returns where the host counts its own inputs outside
-    /// (n_input).
+    /// Resets the record before a run. Returns the counters (n_input) of inputs outside their
+    /// ranges that the host finds.
     std::span<Outside> open(int64_t run);
-    /// Enqueued, before the passes.
+    /// Enqueues the reset of the device's record, before the passes.
     void start(bool poisoned, kernels::Stream stream);
-    /// Enqueued, after the passes: the device's record to the host.
+    /// Enqueues the copy of the device's record to the host, after the passes.
     void bring(int64_t run, kernels::Stream stream);
 
     /// Returns the record of a run that has ended. Of the run opened last the host may have seen
     /// inputs too; earlier ones were only enqueued, and it has not.
     Execution::Result result(int64_t run);
 
-    /// (n_input) of the latest run asked for.
+    /// Returns the counters (n_input) of the latest result().
     std::span<const Outside> outside() const { return outside_; }
 
 private:

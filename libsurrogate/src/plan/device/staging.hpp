@@ -15,7 +15,8 @@ namespace surrogate::impl {
 /// Columns of floats that pass between host and device: pinned memory here, device memory there.
 class DeviceStaging {
 public:
-    /// on_device (n_column, n_point), the caller's. Throws no_memory, device.
+    /// Allocates pinned memory. on_device (n_column, n_point) belongs to the caller. Throws
+    /// no_memory, device.
     DeviceStaging(kernels::Device& device, int64_t n_point, int64_t n_column, float* on_device);
 
     float* host(size_t c) const {
@@ -24,13 +25,13 @@ public:
     float* on_device(size_t c) const { return on_device_ + static_cast<int64_t>(c) * n_point_; }
     kernels::DeviceColumn column(size_t c) const { return {on_device(c), 1, 0, 1, 0}; }
 
-    /// Enqueued.
+    /// Enqueues the copy of a column to the device.
     void upload(size_t c, kernels::Stream stream);
-    /// Enqueued: zeros in all columns on the device.
+    /// Enqueues zeros in all columns on the device.
     void clear(kernels::Stream stream);
 
-    /// unpack(c) for the columns with `wanted(c)`, in order, each while the next one is on its way.
-    /// The work that wrote them must be done; waits on the host.
+    /// Calls unpack(c) for the columns with `wanted(c)`, in order, each while the next one is
+    /// copied. The work that wrote them must be done; waits on the host.
     template <class Wanted, class Unpack>
     void download(size_t n_column, const Wanted& wanted, const Unpack& unpack) {
         size_t turn = 0, under_way = n_column;  // none
@@ -70,7 +71,7 @@ public:
 
     size_t size() const { return columns_.size(); }
     void set(size_t c, const kernels::DeviceColumn& column);
-    /// Enqueued.
+    /// Enqueues the copy of the descriptions if they have changed.
     void write(kernels::Stream stream);
 
 private:
@@ -80,7 +81,7 @@ private:
     bool has_changed_ = true;
 };
 
-/// A column of the caller's on the device, as the passes read and write it.
+/// Describes a column of the caller on the device, for the passes.
 kernels::DeviceColumn described(const Column& column);
 
 /// Keeps the first bad value, which a column c on its own calls column 0.
@@ -92,11 +93,11 @@ public:
     explicit ColumnPacker(const kernels::Queue& queue)
         : queue_(queue), bad_(queue.n_thread()), outside_(queue.n_thread(), 1) {}
 
-    /// Points 0 .. n_point - 1 to to[i * stride]. The bad value, if any, names column 0. Values
-    /// outside the column's range are added to outside (1).
+    /// Copies points 0 .. n_point - 1 to to[i * stride]. The returned bad value, if any, names
+    /// column 0. Adds the values outside the column's range to outside (1).
     BadValue pack(const Column& column, int64_t n_point, float* to, int64_t stride,
                   Outside* outside);
-    /// from[i * stride] to the column.
+    /// Copies from[i * stride] to the column.
     BadValue unpack(const float* from, int64_t stride, const Column& column, int64_t n_point);
 
 private:
@@ -108,8 +109,8 @@ private:
     OutsideCounts outside_;
 };
 
-/// Outputs of a run that has ended: columns on the host are copied back and written, NaN if the run
-/// is not alive. As DevicePorts::give.
+/// Copies columns on the host back after a run that has ended, and writes them, NaN if not alive,
+/// as DevicePorts::give().
 BadValue give_columns(DeviceStaging& staging, ColumnPacker& packer, int64_t n_row,
                       std::span<const Column> outputs, bool alive, FirstFailure& failure);
 
