@@ -21,20 +21,20 @@ namespace surrogate::impl::flare {
 template <class T>
 class CloudPasses {
 public:
-    /// Points come in the tiles of `ports`. All must outlive it.
+    /// Keeps references: all arguments must outlive it. Points come in the tiles of `ports`.
     CloudPasses(const Config& config, const Layers<T>& layers, Communicator& comm,
                 const kernels::Queue& queue, bool reproducible, PointPorts<T>& ports,
                 const CloudTiles& tiles);
 
-    /// Local; once tiles and ports are set, and again when points have moved. Takes memory for more
-    /// points and clouds than ever before.
+    /// Allocates for the tiles of the ports, and again when points have moved, for more points and
+    /// clouds than ever before. Local.
     void allocate();
 
-    /// Collective if clouds are shared. Returns whether all sums were finite, of shared clouds on
-    /// all ranks; nothing is computed if not alive.
+    /// Computes predictions; nothing if not alive. Returns whether all sums were finite, sums of
+    /// shared clouds on all ranks. Collective if clouds are shared.
     bool run(bool alive);
 
-    /// Cost of the reductions and the latents in a block.
+    /// Adds the cost of the reductions and of the latents in a block.
     void describe(Work& work) const;
     int64_t bytes() const;
 

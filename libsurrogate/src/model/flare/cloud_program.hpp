@@ -9,9 +9,9 @@
 
 namespace surrogate::impl::flare {
 
-/// FLARE on a domain of several clouds, each of which is a problem of its own: encode averages over
-/// the points of a cloud, and decode reads the latents of the point's cloud. Local. `config`,
-/// `layers` and the domain must outlive it.
+/// Makes FLARE on a domain of several clouds, each of which is a problem of its own: encode
+/// averages over the points of a cloud, and decode reads the latents of the point's cloud.
+/// `config`, `layers` and the domain must outlive it. Local.
 template <class T>
 std::unique_ptr<Program> make_cloud_program(const Config& config, const Layers<T>& layers,
                                             const PointDomain& domain, const PlanRequest& request);

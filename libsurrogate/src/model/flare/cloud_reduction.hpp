@@ -28,8 +28,8 @@ public:
     /// Takes over the tiles, which have changed. Takes memory for more clouds than ever before.
     virtual void resize() = 0;
 
-    /// The partial that takes a chunk, reset; close() says that it is complete. Called by `thread`,
-    /// whose chunks are a range, in order; several threads at once.
+    /// Returns the partial for a chunk, reset; close() completes it. The chunks of a `thread` are a
+    /// range, in order; several threads call it at once.
     virtual kernels::flare::Partial<T> open(int64_t chunk, int thread) = 0;
     virtual void close(int64_t chunk, int thread) = 0;
 
@@ -43,19 +43,19 @@ public:
 
     virtual int64_t bytes() const = 0;
 
-    /// Payload and calls of one reduce.
+    /// Returns payload and calls of one reduce.
     virtual int64_t bytes_sent() const = 0;
     virtual int64_t collectives() const = 0;
 };
 
-/// Any order of sums. `tiles` must outlive it.
+/// Makes a reduction with any order of sums. `tiles` must outlive it.
 template <class T>
 std::unique_ptr<CloudReduction<T>> fast_cloud_reduction(const kernels::flare::Sizes& sizes,
                                                         const kernels::Queue& queue,
                                                         const CloudTiles& tiles);
 
-/// Exact sums over the chunks of each cloud, with the bits that a plan of this cloud gives. `tiles`
-/// must outlive it.
+/// Makes a reduction with exact sums over the chunks of each cloud, bitwise identical to a plan of
+/// this cloud alone. `tiles` must outlive it.
 template <class T>
 std::unique_ptr<CloudReduction<T>> reproducible_cloud_reduction(const kernels::flare::Sizes& sizes,
                                                                 const kernels::Queue& queue,

@@ -38,29 +38,29 @@ public:
         Range clouds;  ///< in columns()
     };
 
-    /// Local. clouds (n_point): of each point of the program. parts: ascending, of all clouds with
-    /// points on this rank and of all that are shared. largest_chunk: tiles of a chunk; is_exact:
-    /// all chunks except the last of a cloud have this size, otherwise they are smaller if threads
-    /// lack work.
+    /// Divides the points into tiles and chunks. clouds (n_point): of each point of the program.
+    /// parts: ascending, of all clouds with points on this rank and of all that are shared.
+    /// largest_chunk: tiles of a chunk; is_exact: all chunks except the last of a cloud have this
+    /// size, otherwise they are smaller if threads lack work. Local.
     void set(std::span<const int64_t> clouds, std::span<const CloudPart> parts,
              int64_t largest_chunk, bool is_exact, int n_thread);
 
-    /// Tile and column of each point, as PointPorts::place() takes them.
+    /// Returns tile and column of each point, for PointPorts::place().
     std::span<const int64_t> slots() const { return slots_; }
     std::span<const int64_t> tile_sizes() const { return tile_sizes_; }
 
-    /// Memory of the activations of each tile: as Streams::resize() takes it.
+    /// Returns the memory of the activations of each tile, for Streams::resize().
     std::span<const int64_t> stream_slots() const { return stream_slots_; }
     int64_t n_stream_slot() const { return n_stream_slot_; }
 
-    /// Whole clouds: their columns in a tile that they share, the units of their tiles, and the
-    /// ranges of units that are batches.
+    /// Returns, for whole clouds, their columns in a tile that they share, the units of their
+    /// tiles, and the ranges of units that are batches.
     std::span<const Range> columns() const { return columns_; }
     std::span<const Unit> units() const { return units_; }
     std::span<const Range> batches() const { return batches_; }
     int64_t most_in_batch() const { return most_in_batch_; }  ///< clouds
 
-    /// Divided clouds, and their chunks in order.
+    /// Returns divided clouds, and their chunks in order.
     std::span<const CloudPart> divided() const { return divided_; }
     std::span<const Chunk> chunks() const { return chunks_; }
 

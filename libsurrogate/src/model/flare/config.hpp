@@ -90,11 +90,11 @@ struct Config {
     double flops_of_keys_and_values() const;  ///< of a point in a block
 };
 
-/// The card's `network` object; throws bad_file with near misses for unknown keys, not_supported
-/// for what is not built of the variants.
+/// Reads the card's `network` object. Throws bad_file with near misses for unknown keys,
+/// not_supported for variants that are not implemented.
 Config parse_config(const nlohmann::json& network);
 
-/// All weights in the order of the official state_dict.
+/// Lists all weights in the order of the official state_dict.
 std::vector<TensorSpec> layout(const Config& config);
 
 /// Names of the common parts in the variants. Names in `block` are relative to a block.
@@ -108,10 +108,10 @@ struct TensorNames {
 };
 TensorNames names_of(const Config& config);
 
-/// The class as cards name it.
+/// Returns the name of the class in cards.
 const char* class_name(const Config& config);
 
-/// Names of layer `j` of a ResidualMLP called `name`.
+/// Returns the names of layer `j` of a ResidualMLP called `name`.
 std::string layer_name(const std::string& name, const MlpShape& mlp, int64_t j);
 
 }  // namespace surrogate::impl::flare

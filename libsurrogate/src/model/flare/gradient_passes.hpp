@@ -35,15 +35,15 @@ public:
                    const kernels::Queue& queue, bool reproducible, PointPorts<T>& ports,
                    PointPorts<T>& back, Passes<T>& forward, const OfSequence& sequence = {});
 
-    /// Local; after Passes::allocate(). n_chunk_global as there.
+    /// Allocates after Passes::allocate(), with the same n_chunk_global. Local.
     void allocate(int64_t n_chunk_global);
-    /// Local, after allocate(): weights of the points as Sweep::weigh() takes them.
+    /// Sets the weights of the points, after allocate(), as Sweep::weigh(). Local.
     void weigh(const T* log_weights) { sweep_->weigh(log_weights); }
-    /// Local, after allocate(): dropout of points as Sweep::set_dropout() takes it.
+    /// Sets the dropout of points, after allocate(), as Sweep::set_dropout(). Local.
     void set_dropout(const AttentionDropout& dropout) { sweep_->set_dropout(dropout); }
 
-    /// (out_dim): gradients of one prediction of a whole sequence, which run() starts from instead
-    /// of `back`; the same on every rank.
+    /// Returns the gradients (out_dim) of one prediction of a whole sequence, from which run()
+    /// starts instead of `back`; the same on every rank.
     T* dlogits() { return readout_->dlogits(); }
 
     /// Reads the inputs of `back`, writes its outputs if `wants_inputs`, and adds each chunk
@@ -54,7 +54,7 @@ public:
     /// Returns, for each entry of the master, the sweep after which it is complete.
     std::vector<int> stages() const { return places_.stages(layers_.weights.master()); }
 
-    /// Payload and number of calls of one run, without the sums of weights.
+    /// Returns payload and number of calls of one run, without the sums of weights.
     int64_t bytes_sent() const;
     int64_t collectives() const;
     int64_t bytes() const;
@@ -85,7 +85,7 @@ private:
     std::vector<kernels::Buffer<T>> dq_;  // (n_thread): (H, D, n_row) of a chunk
 };
 
-/// For the notes of a plan.
+/// Returns a line of the notes of a plan.
 template <class T>
 std::string backward_note(const GradientPasses<T>& backward, const Passes<T>& forward) {
     return "gradients: the backward pass sends " + std::to_string(backward.bytes_sent()) +

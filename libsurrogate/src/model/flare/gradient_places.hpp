@@ -73,7 +73,7 @@ struct SequencePlaces {
 /// All places of a model, and which part of the arena a sweep of backward writes.
 class Places {
 public:
-    /// `master` has the names of layout(config).
+    /// Finds the gradients of layout(config) in `master` by name.
     Places(const Config& config, const MasterWeights& master);
 
     MlpPlace in_proj, time_fc, out_proj;

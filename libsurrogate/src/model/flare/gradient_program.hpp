@@ -10,10 +10,9 @@
 
 namespace surrogate::impl::flare {
 
-/// FLARE on a domain of points, forward and backward. Local. `config`, `layers` and the domain must
-/// outlive it. For sequences see make_sequence_gradient_program().
-///
-/// dinputs of backward(), if it is empty on one rank, is empty on all.
+/// Makes FLARE on a domain of points, forward and backward. `config`, `layers` and the domain must
+/// outlive it. For sequences see make_sequence_gradient_program(). If dinputs of backward() is
+/// empty on one rank, it is empty on all. Local.
 template <class T>
 std::unique_ptr<GradientProgram> make_gradient_program(const Config& config,
                                                        const Layers<T>& layers,

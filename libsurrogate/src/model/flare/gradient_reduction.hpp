@@ -27,18 +27,18 @@ public:
 
     virtual int64_t bytes() const = 0;
 
-    /// Payload and calls of one reduce.
+    /// Returns payload and calls of one reduce.
     virtual int64_t bytes_sent() const = 0;
     virtual int64_t collectives() const = 0;
 };
 
-/// Any order of sums: one all-reduce, 4 M C bytes in fp32.
+/// Makes a reduction with any order of sums: one all-reduce, 4 M C bytes in fp32.
 template <class T>
 std::unique_ptr<GradientReduction<T>> fast_gradient_reduction(const kernels::flare::Sizes& sizes,
                                                               int n_thread);
 
-/// Exact sums over the chunks: the same dz for any order, number of ranks and threads. Two
-/// all-reduces: the largest |sum of a chunk| a head with a flag, and integers.
+/// Makes a reduction with exact sums over the chunks: the same dz for any order, number of ranks
+/// and threads. Two all-reduces: the largest |sum of a chunk| per head with a flag, and integers.
 template <class T>
 std::unique_ptr<GradientReduction<T>> reproducible_gradient_reduction(
     const kernels::flare::Sizes& sizes, int64_t n_chunk, int64_t n_chunk_global);

@@ -46,17 +46,17 @@ public:
         const ReadoutGradient<T>* readout = nullptr;
     };
 
-    /// The inputs of `back` are the gradients of the outputs of `ports`; its outputs are the
-    /// gradients of the inputs of `ports`. All arguments must outlive the object.
+    /// Keeps references: all arguments must outlive it. The inputs of `back` are the gradients of
+    /// the outputs of `ports`; its outputs are the gradients of the inputs of `ports`.
     GradientSweep(const Config& config, const Layers<T>& layers, const kernels::Queue& queue,
                   PointPorts<T>& ports, PointPorts<T>& back, const OfSequence& sequence,
                   Streams<T>& streams, const Places& places);
 
     /// Takes over the number of points of the ports. Takes memory for more than ever before.
     void resize();
-    /// Weights of the points, as Sweep::weigh() takes them.
+    /// Sets the weights of the points, as Sweep::weigh().
     void weigh(const T* log_weights) { log_weights_ = log_weights; }
-    /// Dropout of points, as Sweep::set_dropout() takes it.
+    /// Sets the dropout of points, as Sweep::set_dropout().
     void set_dropout(const AttentionDropout& dropout) { dropout_ = dropout; }
 
     /// Data of the latents in a sweep, and the destination of its sums over points.
@@ -66,8 +66,8 @@ public:
         kernels::flare::LatentSums<T> dq, dz;         ///< of block s, of block s - 1
         bool wants_inputs = false;
     };
-    /// One tile of sweep s. arena: gradients of weights are added. thread: whose scratch is used;
-    /// tiles of different threads may run at once.
+    /// Computes one tile of sweep s. arena: gradients of weights are added. thread: selects the
+    /// scratch; tiles of different threads may run at once.
     void run(int64_t s, int64_t tile, int thread, const Latents& latents, double* arena);
 
     int64_t bytes() const;

@@ -24,10 +24,10 @@ namespace surrogate::impl::flare {
 template <class T>
 class LatentBlocks {
 public:
-    /// `config` must outlive it. Takes memory only if the network has such blocks.
+    /// Keeps a reference: `config` must outlive it. Allocates only if the network has such blocks.
     LatentBlocks(const Config& config, const kernels::Queue& queue);
 
-    /// Local. z (H, M, D) of one block, in place; nothing without latent blocks.
+    /// Updates z (H, M, D) of one block in place; does nothing without latent blocks. Local.
     void run(const BlockWeights<T>& block, T* z);
 
     // Parts of a run, for backward: all of them local.
@@ -36,13 +36,14 @@ public:
     void load(const T* z);
     void run(const LatentBlockWeights<T>& block);
     void project(const LatentBlockWeights<T>& block);
-    /// The softmax of a tile of queries over all keys of qkv(). memory: softmax_size() elements.
+    /// Computes the softmax of a tile of queries over all keys of qkv(). memory: softmax_size()
+    /// elements.
     kernels::SoftmaxState<T> weigh(int64_t tile, T* memory) const;
     int64_t softmax_size() const;
     const kernels::Heads& heads() const { return heads_; }
     double query_scale() const;  ///< log2(e) / sqrt(D), in the queries of qkv()
 
-    /// Results of one block of the network.
+    /// Returns the operations of one block of the network.
     double flops() const;
     double exponentials() const;
     int64_t bytes() const;

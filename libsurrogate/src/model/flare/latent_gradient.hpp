@@ -21,14 +21,14 @@ namespace surrogate::impl::flare {
 template <class T>
 class LatentGradient {
 public:
-    /// Local. All arguments must outlive the object. Allocates only if the network has latent
-    /// blocks. gives_weights: this rank contributes the gradients of weights.
+    /// Keeps references: all arguments must outlive it. Allocates only if the network has latent
+    /// blocks. gives_weights: this rank contributes the gradients of weights. Local.
     LatentGradient(const Config& config, LatentBlocks<T>& forward, const kernels::Queue& queue,
                    bool gives_weights);
 
-    /// Local. dz (H, D, n_row) of one block, in place, from that behind its latent blocks to that
-    /// in front; encoded (H, M, D) are the latents in front. Nothing without latent blocks. Returns
-    /// whether dz is finite.
+    /// Transforms dz (H, D, n_row) of one block in place, from behind its latent blocks to in front
+    /// of them; encoded (H, M, D) are the latents in front. Does nothing without latent blocks.
+    /// Returns whether dz is finite. Local.
     bool run(const BlockWeights<T>& block, const BlockPlaces& places, const T* encoded,
              kernels::flare::LatentSums<T> dz, GradientSums& sums);
 

@@ -58,7 +58,7 @@ struct SequenceWeights {
 /// All layers of a FLARE model in one precision, as the kernels want them.
 template <class T>
 struct Layers {
-    /// `master` has the names and shapes of layout(config).
+    /// Finds the layers in `master`, which has the names and shapes of layout(config).
     Layers(const Config& config, std::shared_ptr<const MasterWeights> master);
 
     Weights<T> weights;

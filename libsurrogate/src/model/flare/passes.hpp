@@ -21,43 +21,44 @@ class Passes {
 public:
     using OfSequence = typename Sweep<T>::OfSequence;
 
-    /// Points come in the tiles of `ports`, or, if there is a sequence, in its. All must outlive
-    /// it.
+    /// Keeps references: all arguments must outlive it. Points come in the tiles of `ports` or, if
+    /// there is a sequence, in the tiles of the sequence.
     Passes(const Config& config, const Layers<T>& layers, Communicator& comm,
            const kernels::Queue& queue, bool reproducible, PointPorts<T>& ports,
            const OfSequence& sequence = {}, Keeps keeps = Keeps::nothing);
 
-    /// Local; once the ports are allocated, and again when points have moved. The reproducible mode
-    /// adds up chunks of chunk_tiles tiles, n_chunk_global of them over all ranks.
+    /// Allocates once the ports are allocated, and again when points have moved. The reproducible
+    /// mode adds up chunks of chunk_tiles tiles, n_chunk_global of them over all ranks. Local.
     void allocate(int64_t chunk_tiles, int64_t n_chunk_global);
-    /// Local, after allocate(): weights of the points as Sweep::weigh() takes them.
+    /// Sets the weights of the points, after allocate(), as Sweep::weigh(). Local.
     void weigh(const T* log_weights) { sweep_->weigh(log_weights); }
-    /// Local, after allocate(): dropout of points as Sweep::set_dropout() takes it.
+    /// Sets the dropout of points, after allocate(), as Sweep::set_dropout(). Local.
     void set_dropout(const AttentionDropout& dropout) { sweep_->set_dropout(dropout); }
 
-    /// Collective. Returns whether all sums were finite; nothing is computed if not alive.
+    /// Computes predictions; nothing if not alive. Returns whether all sums were finite.
+    /// Collective.
     bool run(bool alive);
 
-    /// Chunks of chunk_tiles() tiles, in which sums over points begin.
+    /// Returns the tiles; sums over points begin in chunks of chunk_tiles() tiles.
     int64_t n_tile() const;
     int64_t n_chunk() const { return n_chunk_; }
     int64_t chunk_tiles() const { return chunk_tiles_; }
 
-    /// Results of the last run's blocks: z (H, M, D) and log_sum (H, n_row) of
+    /// Returns results of the last run's blocks: z (H, M, D) and log_sum (H, n_row) of
     /// Reduction::reduce().
     Streams<T>& streams() { return sweep_->streams(); }
     const T* z(int64_t block) const { return z_.data() + slot(block) * n_z(); }
-    /// z before the latent blocks of a block; without any it is z.
+    /// Returns z before the latent blocks of a block; without latent blocks it is z.
     const T* encoded(int64_t block) const {
         return encoded_.size() > 0 ? encoded_.data() + block * n_z() : z(block);
     }
     LatentBlocks<T>& latent_blocks() { return latent_blocks_; }
     const T* log_sum(int64_t block) const { return log_sum_.data() + block * n_log_sum(); }
 
-    /// Cost of the reductions and the latents in a block.
+    /// Adds the cost of the reductions and of the latents in a block.
     void describe(Work& work) const;
     int64_t bytes() const;
-    /// Bytes among them of the kept blocks.
+    /// Returns the bytes of the kept blocks, which bytes() includes.
     int64_t kept_bytes() const {
         return sweep_->kept_bytes() + z_.bytes() + encoded_.bytes() + log_sum_.bytes();
     }

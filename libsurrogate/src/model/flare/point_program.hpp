@@ -15,7 +15,7 @@ namespace surrogate::impl::flare {
 template <class T, class Base>
 class PointProgram : public Base {
 public:
-    /// `config`, `layers` and the domain must outlive it.
+    /// Keeps references: `config`, `layers` and the domain must outlive it.
     PointProgram(const Config& config, const Layers<T>& layers, const PointDomain& domain,
                  const PlanRequest& request, Keeps keeps)
         : config_(config),
@@ -37,7 +37,7 @@ public:
             allocate();
         });
     }
-    /// Several clouds are another program.
+    /// Returns false for several clouds, which need another program.
     bool follow() override {
         if (domain_.n_cloud() > 1) return false;
         connect();
@@ -72,15 +72,15 @@ public:
 
 protected:
     Communicator& comm() const { return domain_.context().comm(); }
-    /// Chunks of a reproducible plan on all ranks.
+    /// Returns the chunks of a reproducible plan on all ranks.
     static int64_t n_chunk_of(int64_t n_point) {
         constexpr int64_t n = kernels::flare::chunk_points;
         return (n_point + n - 1) / n;
     }
     int64_t n_chunk_global() const { return n_chunk_of(domain_.n_global()); }
-    /// Collective: points will take this route.
+    /// Scatters points by this route from now on. Collective.
     virtual void reorder(RowRoute route) { ports_.reorder(std::move(route)); }
-    /// Local: takes what memory depends on the points.
+    /// Allocates the memory that depends on the points. Local.
     virtual void allocate() {
         ports_.allocate();
         // Points of weight 0 are not in sums, whose bits must not depend on their number.

@@ -20,18 +20,18 @@ public:
     /// invalid_argument, on all ranks, if the domain has no weights or a cloud has only zeros.
     void read(const PointDomain& domain);
 
-    /// Points of weight 0 exist, on any rank.
+    /// Returns true if points of weight 0 exist on any rank.
     bool has_zero() const { return n_counted_ < n_global_; }
-    /// Points of weights above 0 on all ranks.
+    /// Returns the number of points of weights above 0 on all ranks.
     int64_t n_counted() const { return n_counted_; }
 
-    /// Places the weights in the domain's order, or in the order of a route; Collective. Takes
-    /// memory for more points than ever before.
+    /// Copies the weights to tiles in the domain's order, or in the order of a route. Allocates for
+    /// more points than ever before. Collective.
     void place();
     void place(Communicator& comm, const RowRoute& route);
 
-    /// (n_tile, tile_points) of the points as they were placed; null if all weights of each cloud
-    /// are equal: encode then needs none.
+    /// Returns (n_tile, tile_points) weights of the points in their tiles; null if all weights of
+    /// each cloud are equal, since encode then needs none.
     const T* tiles() const { return is_equal_ ? nullptr : tiles_.data(); }
 
     int64_t bytes() const { return own_.bytes() + tiles_.bytes(); }

@@ -9,7 +9,7 @@
 
 namespace surrogate::impl::flare {
 
-/// FLARE on a domain of points. Local. `config`, `layers` and the domain must outlive it.
+/// Makes FLARE on a domain of points. `config`, `layers` and the domain must outlive it. Local.
 template <class T>
 std::unique_ptr<Program> make_program(const Config& config, const Layers<T>& layers,
                                       const PointDomain& domain, const PlanRequest& request);

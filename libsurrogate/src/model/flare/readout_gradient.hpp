@@ -20,21 +20,23 @@ namespace surrogate::impl::flare {
 template <class T>
 class ReadoutGradient {
 public:
-    /// Local. All arguments must outlive the object. gives_weights: this rank contributes the
-    /// gradients of weights.
+    /// Keeps references: all arguments must outlive it. gives_weights: this rank contributes the
+    /// gradients of weights. Local.
     ReadoutGradient(const Config& config, const Layers<T>& layers, const kernels::Queue& queue,
                     const SequenceReadout<T>& forward, const Places& places, bool gives_weights);
 
-    /// (out_dim): where the caller writes dL / d logits, the same on every rank.
+    /// Returns the memory (out_dim) for dL / d logits, which the caller writes, the same on every
+    /// rank.
     T* dlogits() { return dlogits_.data(); }
 
-    /// Collective if a largest is asked for, otherwise local; takes no memory. Through the head.
-    /// Returns whether tokens have gradients: a rank is alive, and there are tokens to pool.
+    /// Backpropagates through the head. Returns whether tokens have gradients: a rank is alive, and
+    /// there are tokens to pool. Collective if the pooling takes the largest, otherwise local. Does
+    /// not allocate.
     bool run(Communicator& comm, bool alive, GradientSums& sums);
 
-    /// dx of a tile of what SequenceReadout::take() got as x, written.
+    /// Writes dx of a tile that SequenceReadout::take() got as x.
     void give(int64_t tile, kernels::Tile<const T> x, kernels::Tile<T> dx) const;
-    /// The same for the class token, x of a tile with that one alone.
+    /// Writes dx of the class token, which is alone in its tile.
     void give_class_token(kernels::Tile<T> dx) const;
 
     int64_t bytes_sent() const;

@@ -17,15 +17,15 @@ class Reduction {
 public:
     virtual ~Reduction() = default;
 
-    /// Before the chunks of a block.
+    /// Resets the sums before the chunks of a block.
     virtual void begin() = 0;
 
-    /// The partial that takes a chunk, reset; close() says that it is complete. Called by `thread`,
-    /// several threads at once.
+    /// Returns the partial for a chunk, reset; close() completes it. Several threads call it at
+    /// once.
     virtual kernels::flare::Partial<T> open(int64_t chunk, int thread) = 0;
     virtual void close(int64_t chunk, int thread) = 0;
 
-    /// Largest |v| a head seen by `thread`, (H); null if not needed.
+    /// Returns the largest |v| per head (H) that `thread` has found; null if not needed.
     virtual T* v_max(int thread) = 0;
 
     /// Computes z (H, M, D) and, unless null, log_sum (H, n_row) = log2 sum_n 2^S over all points;
@@ -36,17 +36,19 @@ public:
 
     virtual int64_t bytes() const = 0;
 
-    /// Payload and calls of one reduce.
+    /// Returns payload and calls of one reduce.
     virtual int64_t bytes_sent() const = 0;
     virtual int64_t collectives() const = 0;
 };
 
-/// Any order of sums: two all-reduces, maxima then sums, 4 M (C + 2 H) bytes in fp32.
+/// Makes a reduction with any order of sums: two all-reduces, maxima then sums, 4 M (C + 2 H) bytes
+/// in fp32.
 template <class T>
 std::unique_ptr<Reduction<T>> fast_reduction(const kernels::flare::Sizes& sizes, int n_thread);
 
-/// Exact sums over the chunks: the same z for any order, number of ranks and threads. n_chunk on
-/// this rank, and over all ranks. Two all-reduces: maxima with a flag, and integers.
+/// Makes a reduction with exact sums over the chunks: the same z for any order, number of ranks and
+/// threads. n_chunk on this rank, and over all ranks. Two all-reduces: maxima with a flag, and
+/// integers.
 template <class T>
 std::unique_ptr<Reduction<T>> reproducible_reduction(const kernels::flare::Sizes& sizes,
                                                      int n_thread, int64_t n_chunk,

@@ -30,11 +30,11 @@ namespace surrogate::impl::flare {
 template <class T>
 class Sequence {
 public:
-    /// `config` and `layers` must outlive it.
+    /// Keeps references: `config` and `layers` must outlive it.
     Sequence(const Config& config, const Layers<T>& layers, const kernels::Queue& queue);
 
-    /// Local. Tokens own.begin .. own.end - 1 of the sequence, not counting a class token. Takes
-    /// memory for more than ever before.
+    /// Sets the tokens own.begin .. own.end - 1 of the sequence, not counting a class token.
+    /// Allocates for more than ever before. Local.
     void resize(Range own, bool has_class_token);
 
     int64_t n_tile() const { return n_token_tile() + (has_class_token_ ? 1 : 0); }
@@ -48,14 +48,15 @@ public:
     /// Sets the masks of dropout, which the caller owns. Null, as at first: nothing is dropped.
     void set_dropout(const Dropout* dropout) { dropout_ = dropout; }
 
-    /// rows (n_token, 2): the number of the word, which exists, and 0 if a mask hides the token.
+    /// Reads rows (n_token, 2): the number of the word, which exists, and 0 if a mask hides the
+    /// token.
     void take(const int64_t* rows);
 
     void embed(int64_t tile, kernels::Tile<T> x) const;
     void add_positions(int64_t tile, kernels::Tile<T> x) const;
 
-    /// Pairs of channels of each head turned by the token's place. The partner of a channel is that
-    /// of the official code, which is no rotation unless D = 2:
+    /// Turns pairs of channels of each head by the token's position. The partner of a channel is
+    /// the one of the official code, which is not a rotation unless D = 2:
     ///   k'[c] = k[c] cos(a) + companion[c] sin(a),  companion = [-k1, -k3, .., k0, k2, ..]
     void turn(int64_t tile, kernels::Tile<T> k, T* head) const;
 
@@ -68,10 +69,10 @@ public:
     void drop_head(int64_t tile, kernels::Tile<const T> from, kernels::Tile<T> to) const;
 
     bool has_hidden(int64_t tile) const;
-    /// The tokens of a tile that no mask hides, side by side; zeros behind them. Returns their
-    /// number. `to` has room for a whole tile.
+    /// Copies the tokens of a tile that no mask hides, side by side, with zeros behind them.
+    /// Returns their number. `to` holds a whole tile.
     int64_t visible(int64_t tile, kernels::Tile<const T> from, T* to) const;
-    /// y = 0 at hidden tokens.
+    /// Sets y = 0 at hidden tokens.
     void silence(int64_t tile, kernels::Tile<T> y) const;
 
     // Backward of the same. Gradients of weights are added in `arena`. embed_backward() overwrites
@@ -100,7 +101,7 @@ private:
     void set_places(Range own);
     void set_codes();
     int64_t n_code_channel() const;
-    /// body(channel, its companion, sign, cosines, sines) for the channels of a head.
+    /// Calls body(channel, its companion, sign, cosines, sines) for the channels of a head.
     template <class Body>
     void for_turns(int64_t tile, const Body& body) const;
 

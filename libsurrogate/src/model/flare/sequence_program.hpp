@@ -10,16 +10,17 @@
 
 namespace surrogate::impl::flare {
 
-/// The sequence classifier (ModelWrapper) on the points of a domain, which are its tokens, in
-/// canonical order: by global id, or without ids by coordinates. Local. `config`, `layers` and the
-/// domain must outlive it.
+/// Makes the sequence classifier (ModelWrapper) on the points of a domain, which are its tokens, in
+/// canonical order: by global id, or without ids by coordinates. `config`, `layers` and the domain
+/// must outlive it. Local.
 template <class T>
 std::unique_ptr<Program> make_sequence_program(const Config& config, const Layers<T>& layers,
                                                const PointDomain& domain,
                                                const PlanRequest& request);
 
-/// The same, forward and backward. Words have no gradients: dinputs of backward() are NaN. doutputs
-/// of one prediction for all tokens, which every rank has, are the same on every rank.
+/// Makes the sequence classifier, forward and backward. Words have no gradients: dinputs of
+/// backward() are NaN. doutputs of one prediction for all tokens, which every rank has, are the
+/// same on every rank. Local.
 template <class T>
 std::unique_ptr<GradientProgram> make_sequence_gradient_program(const Config& config,
                                                                 const Layers<T>& layers,

@@ -21,25 +21,26 @@ namespace surrogate::impl::flare {
 template <class T>
 class SequenceReadout {
 public:
-    /// `config` and `layers` must outlive it.
+    /// Keeps references: `config` and `layers` must outlive it.
     SequenceReadout(const Config& config, const Layers<T>& layers, const kernels::Queue& queue);
 
     /// Sets the masks of dropout, which the caller owns. Null, as at first: nothing is dropped.
     void set_dropout(const Dropout* dropout) { dropout_ = dropout; }
 
-    /// Local. Tiles of this rank; n_tile_global, n_token: of all ranks.
+    /// Sets the number of tiles of this rank; n_tile_global, n_token: of all ranks. Local.
     void resize(int64_t n_tile, int64_t n_tile_global, int64_t n_token);
 
     /// Takes a tile of the last sweep, normed if there is a norm. Tiles of different threads may
     /// come at once.
     void take(int64_t tile, kernels::Tile<const T> x);
-    /// The tile of the class token, on the rank that has it.
+    /// Reads the tile of the class token, on the rank that has it.
     void take_class_token(kernels::Tile<const T> x);
 
-    /// Collective; takes no memory. Returns whether what all ranks gave was finite.
+    /// Pools the tokens of all ranks and computes the logits. Returns whether the numbers of all
+    /// ranks were finite. Collective; does not allocate.
     bool run(Communicator& comm, bool poisoned);
 
-    /// (out_dim), on every rank. NaN: the mean or the largest of no token.
+    /// Returns the logits (out_dim), on every rank. NaN: the mean or the largest of no token.
     const T* logits() const { return logits_.data(); }
 
     // Results of the last run that backward reads.
@@ -47,7 +48,7 @@ public:
     kernels::Tile<const T> pooled() const {
         return {pooled_.data(), {n(), 1}, {kernels::lane_count, 1}};
     }
-    /// pooled() with dropped values: what the head reads.
+    /// Returns the input of the head: pooled() with dropped values.
     kernels::Tile<const T> head_input() const {
         return drops() ? kernels::Tile<const T>{dropped_.data(), {n(), 1}, {kernels::lane_count, 1}}
                        : pooled();
@@ -55,7 +56,8 @@ public:
     /// Computes y = mask * x of one column of C channels; does nothing if nothing is dropped and y
     /// is x.
     void drop(kernels::Tile<const T> x, kernels::Tile<T> y) const;
-    /// The first of this rank's tiles that has the largest of a channel; < 0: another rank has it.
+    /// Returns the first of this rank's tiles that has the largest of a channel; < 0: another rank
+    /// has it.
     int64_t tile_of_largest(int64_t channel) const;
 
     int64_t bytes_sent() const;

@@ -45,7 +45,7 @@ public:
         resize(n_slot);
         clear();
     }
-    /// Everything becomes zero.
+    /// Sets all memory to zero.
     void clear() {
         for (kernels::Buffer<T>* buffer : {&x_, &mid_, &k_}) std::ranges::fill(*buffer, T(0));
     }

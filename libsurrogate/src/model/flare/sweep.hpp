@@ -50,16 +50,16 @@ public:
     void resize();
     /// Takes over tiles that share memory; see Streams::resize.
     void resize(int64_t n_slot, std::span<const int64_t> slots);
-    /// Weights of the points in encode, as PointWeights::tiles() returns them; null: none. They
-    /// must outlive the object.
+    /// Sets the weights of the points in encode, from PointWeights::tiles(); null: none. They must
+    /// outlive the object.
     void weigh(const T* log_weights) { log_weights_ = log_weights; }
-    /// Dropout of points, not of a sequence. As at first: nothing is dropped.
+    /// Sets the dropout of points, not of a sequence. Before the first call nothing is dropped.
     void set_dropout(const AttentionDropout& dropout) { dropout_ = dropout; }
 
-    /// One tile of sweep s. z (H, M, D) of block s - 1, unused in sweep 0; partial takes the
-    /// encoding of block s, unused in the last sweep. v_max (H), if not null, is raised to the
-    /// largest |v| of each head. thread: whose scratch is used; tiles of different threads may run
-    /// at once.
+    /// Computes one tile of sweep s. z (H, M, D) of block s - 1, unused in sweep 0; partial
+    /// receives the encoding of block s, unused in the last sweep. v_max (H), if not null, is
+    /// raised to the largest |v| of each head. thread: selects the scratch; tiles of different
+    /// threads may run at once.
     void run(int64_t s, int64_t tile, int thread, const T* z, kernels::flare::Partial<T> partial,
              T* v_max);
 
@@ -88,7 +88,7 @@ private:
         kernels::Buffer<T> mlp;           // (2 * widest hidden layer)
     };
 
-    /// A tile of C channels.
+    /// Returns a tile of C channels.
     kernels::Tile<T> view_of(T* data, int64_t tile) const {
         const int64_t n =
             sequence_.tokens ? sequence_.tokens->n_in_tile(tile) : ports_.n_in_tile(tile);

@@ -20,7 +20,7 @@ namespace surrogate::impl::flare {
 template <class T, class Base>
 class TokenProgram : public Base {
 public:
-    /// `config`, `layers` and the domain must outlive it.
+    /// Keeps references: `config`, `layers` and the domain must outlive it.
     TokenProgram(const Config& config, const Layers<T>& layers, const PointDomain& domain,
                  const PlanRequest& request, Keeps keeps)
         : config_(config),
@@ -48,7 +48,7 @@ public:
         return true;
     }
 
-    /// ids, and a mask that is not null where it is given.
+    /// Reads ids, and a mask where it is not null.
     BadValue gather(std::span<const Column> inputs, OutsideCounts&) override {
         bad_word_ = {};
         const bool has_mask = inputs[1].data != nullptr;
@@ -63,8 +63,8 @@ public:
         return bad_word_;
     }
 
-    /// Words of a failed rank may not be rows of the table, so ranks exchange their status before
-    /// the tokens are sent.
+    /// Exchanges the status of ranks before the tokens are sent, as words of a failed rank may not
+    /// be rows of the table. Collective.
     bool evaluate(bool alive) override {
         if (!on_all_ranks(comm_, alive)) return false;
         rows_->to_canonical(2);
@@ -102,7 +102,7 @@ protected:
     bool is_by_token() const { return config_.sequence.pool == Pool::none; }
     /// Sets the route on which predictions of tokens return to the solver. Collective.
     virtual void reorder(RowRoute route) { ports_.reorder(std::move(route)); }
-    /// Local: takes what memory depends on the tokens. begins: of the shares of ranks.
+    /// Allocates the memory that depends on the tokens. begins: of the tokens of each rank. Local.
     virtual void allocate(std::span<const int64_t> begins);
     int64_t n_tile_global() const {
         return (domain_.n_global() + kernels::tile_points - 1) / kernels::tile_points +

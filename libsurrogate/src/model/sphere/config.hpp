@@ -97,8 +97,8 @@ struct Segformer {
     bool upsamples_by_convolution = false;
 };
 
-/// Return the sites of dropout in the Transformer: of the encoder's result; in block i of the MLP's
-/// hidden channels or result, and of its branch as a whole (drop path).
+/// Returns the sites of dropout in the Transformer: of the encoder's result; in block i of the
+/// MLP's hidden channels or result, and of its branch as a whole (drop path).
 DropoutSite encoder_site(const Transformer& config);
 DropoutSite mlp_site(const Transformer& config, int64_t i, bool is_result);
 DropoutSite path_site(const Transformer& config, int64_t i);
@@ -112,8 +112,8 @@ using Config = std::variant<Transformer, Segformer, Attention, Convolution, Resa
 /// valid and not built.
 Config parse_config(const Card& card);
 
-/// Names and shapes of all weights, in the order of the state_dict. Throws bad_file if the card
-/// asks for far more than the file's n_found tensors.
+/// Lists names and shapes of all weights, in the order of the state_dict. Throws bad_file if the
+/// card asks for far more than the file's n_found tensors.
 std::vector<TensorSpec> layout(const Config& config, int64_t n_found);
 
 }  // namespace surrogate::impl::sphere

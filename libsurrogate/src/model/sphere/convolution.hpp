@@ -41,38 +41,38 @@ public:
         int64_t bytes() const;
     };
 
-    /// Local. prefix of the weights' names: "encoder.conv.".
+    /// Finds the weights by name. prefix: "encoder.conv.". Local.
     ConvolutionLayer(const Frame& frame, const Convolution& config, const Weights<T>& weights,
                      const std::string& prefix);
-    /// With a weight (n_out, n_in / groups, n_basis) derived from them, and no bias.
+    /// Takes a weight (n_out, n_in / groups, n_basis) derived from the weights, and no bias.
     ConvolutionLayer(const Frame& frame, const Convolution& config, const Weights<T>& weights,
                      const T* weight);
 
-    /// Local: takes the memory.
+    /// Allocates the memory for output rows of this rank. Local.
     static void prepare(const Frame& frame, const Convolution& config, Range out_rows,
                         Workspace& ws);
-    /// Collective: for inputs that ranks compute, input rows in bands.
+    /// Plans the exchange of inputs that ranks compute, input rows in bands. Collective.
     static void connect(const Frame& frame, const Convolution& config, const Bands& in_bands,
                         Workspace& ws);
     static void require(const Convolution& config, Scratch<T>& scratch);
 
     // A run: the input rows, by one of the two, then tiles of the output.
 
-    /// Input rows from `source`, which holds those this rank computed (n_in); collective.
+    /// Exchanges input rows; `source` holds the rows this rank computed (n_in). Collective.
     void exchange(Workspace& ws, Field<T>& source) const;
-    /// Input rows from `source`, which holds them all.
+    /// Copies input rows from `source`, which holds them all. Local.
     void load(Workspace& ws, Field<T>& source) const;
-    /// One input row of ring channels, written by the caller: (n_ring_channel, n_lon_in). Only for
-    /// inputs without phases; then close().
+    /// Returns one input row of ring channels, (n_ring_channel, n_lon_in), which the caller writes
+    /// and then completes with close(). Only for inputs without phases.
     Tile<T> ring_row(Workspace& ws, int64_t row) const;
     void close(Workspace& ws, int64_t row) const;
 
-    /// y (n_out, work.count * n_phase_out): the natural columns that belong to the phase columns of
-    /// `work`, one of ws.tiles.
+    /// Computes y (n_out, work.count * n_phase_out): the natural columns that belong to the phase
+    /// columns of `work`, one of ws.tiles.
     void convolve(Workspace& ws, Scratch<T>& scratch, const Work& work, int thread,
                   Tile<T> y) const;
 
-    /// Weights first: what a point contributes before geometry, (n_in) to (n_ring_channel).
+    /// Returns true if the weights are applied before geometry, from (n_in) to (n_ring_channel).
     static bool is_weights_first(const Convolution& config);
     static int64_t n_ring_channel(const Convolution& config);
     bool is_weights_first() const { return is_weights_first_; }
@@ -98,8 +98,8 @@ private:
     Derived<T> reordered_;  // weights first: (n_out, n_basis, n_in)
 };
 
-/// Work of a column of the output and of each of its pairs in the neighborhood of the filter's
-/// radius (every pair has up to four basis functions).
+/// Returns the work of a column of the output and of each of its pairs in the neighborhood of the
+/// filter's radius (every pair has up to four basis functions).
 RowWork convolution_work(const Convolution& config);
 
 }  // namespace surrogate::impl::sphere

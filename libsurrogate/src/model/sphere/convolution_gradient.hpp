@@ -31,49 +31,51 @@ public:
         int64_t bytes() const;
     };
 
-    /// Local. prefix of the weights' names, as for the layer, which must outlive it.
+    /// Finds the gradients by name. prefix of the weights' names, as for the layer, which must
+    /// outlive it. Local.
     ConvolutionGradient(const Frame& frame, const ConvolutionLayer<T>& layer,
                         const Convolution& config, const MasterWeights& master,
                         const std::string& prefix);
 
-    /// Gradients of a layer whose weights are derived from others: only sum_weights() for them.
+    /// Serves a layer whose weights are derived from others: only sum_weights() adds up their
+    /// gradients.
     ConvolutionGradient(const Frame& frame, const ConvolutionLayer<T>& layer,
                         const Convolution& config);
 
-    /// Local: takes the memory. The gradients of the input rows `in_rows` are wanted.
+    /// Allocates the memory for the gradients of the input rows `in_rows`. Local.
     static void prepare(const Frame& frame, const Convolution& config, Range in_rows,
                         Workspace& ws);
-    /// Collective: for gradients that ranks compute, output rows in bands.
+    /// Plans the exchange of gradients that ranks compute, output rows in bands. Collective.
     static void connect(const Frame& frame, const Convolution& config, const Bands& out_bands,
                         Workspace& ws);
     static void require(const Convolution& config, Scratch<T>& scratch);
 
     // A run: the gradient of the output, by one of the two, then tiles of the input.
 
-    /// dy (own rows of the output, n_out); collective.
+    /// Exchanges rows of dy (own rows of the output, n_out). Collective.
     void exchange(Workspace& ws, Field<T>& dy) const;
-    /// From a field that holds ws.dy_rows.
+    /// Copies rows from a field that holds ws.dy_rows. Local.
     void load(Workspace& ws, Field<T>& dy) const;
 
-    /// Gradient of what forward read from its rings: dring (n_ring_channel, natural columns of
-    /// `work`), one of ws.tiles.
+    /// Computes the gradient of the values that forward read from its rings: dring (n_ring_channel,
+    /// natural columns of `work`), one of ws.tiles.
     void ring_gradient(Workspace& ws, Scratch<T>& scratch, const Work& work, int thread,
                        Tile<T> dring) const;
-    /// dx (n_in, n) of dring (n_ring_channel, n): through the weights if they come first, otherwise
-    /// a copy.
+    /// Computes dx (n_in, n) of dring (n_ring_channel, n): through the weights if they come first,
+    /// otherwise a copy.
     void input_gradient(Tile<const T> dring, Tile<T> dx) const;
 
     /// Adds the gradients of weights of one row, a chunk. Geometry first: an output row, whose
     /// rings are as forward left them; dy (own rows of the output).
     void add_weights(typename ConvolutionLayer<T>::Workspace& forward, Scratch<T>& scratch,
                      int64_t row, int thread, Field<T>& dy, GradientSums& sums) const;
-    /// Weights first: an input row x (n_in, n_lon_in) and its dring. The bias has a chunk of its
-    /// own: add_bias() of every output row.
+    /// Adds the gradients of weights that come first: of an input row x (n_in, n_lon_in) and its
+    /// dring. The bias has a chunk of its own: add_bias() of every output row.
     void add_weights(Workspace& ws, Tile<const T> x, Tile<const T> dring, int thread,
                      GradientSums& sums) const;
     void add_bias(Tile<const T> dy, int thread, GradientSums& sums) const;
-    /// The same to memory of the caller's, of the weight's shape (n_out, n_in / groups, n_basis),
-    /// in either order.
+    /// Adds the gradients of weights to the caller's memory, of the weight's shape (n_out, n_in /
+    /// groups, n_basis), in either order.
     void sum_weights(typename ConvolutionLayer<T>::Workspace& forward, Scratch<T>& scratch,
                      int64_t row, int thread, Field<T>& dy, kernels::LinearGradient to) const;
     void sum_weights(Workspace& ws, Tile<const T> x, Tile<const T> dring, int thread,

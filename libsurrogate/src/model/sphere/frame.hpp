@@ -105,7 +105,7 @@ public:
         bounds_.back() = std::ssize(work_);
     }
 
-    /// body(work, thread).
+    /// Calls body(work, thread) for all tiles.
     template <class Body>
     void run(const kernels::Queue& queue, const Body& body) const {
         if (work_.empty()) return;
@@ -129,7 +129,7 @@ inline std::vector<int64_t> rows_of(Range range) {
     return rows;
 }
 
-/// A schedule of tiles of equal cost.
+/// Returns a schedule of tiles of equal cost.
 inline Schedule even_schedule(Range rows, int64_t n_column, int n_thread,
                               int64_t width = tile_points) {
     return {rows_of(rows), n_column, width, n_thread, [](int64_t) { return 1.0; }};
@@ -193,14 +193,14 @@ void for_rows(const kernels::Queue& queue, Field<T>& from, Field<T>& to, const B
     });
 }
 
-/// Rows of a field to one of the same shape.
+/// Copies rows of a field to one of the same shape.
 template <class T>
 void copy_rows(const kernels::Queue& queue, Field<T>& from, Field<T>& to) {
     for_rows(queue, from, to, copy<T>);
 }
 
-/// A tile over packed values (n_channel, n_point), as exchanges carry them. Not padded: copied,
-/// never handed to kernels.
+/// Returns a tile over packed values (n_channel, n_point) of exchanges. Not padded: copied, never
+/// handed to kernels.
 template <class T>
 Tile<T> packed(T* data, int64_t n_channel, int64_t n_point) {
     return {data, {n_channel, n_point}, {n_point, 1}};

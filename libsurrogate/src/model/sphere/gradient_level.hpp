@@ -15,20 +15,21 @@ namespace surrogate::impl::sphere {
 template <class T>
 class LevelGradient {
 public:
-    /// Local. above: rows of the merging's input whose gradients this rank computes.
+    /// Keeps references. above: rows of the merging's input whose gradients this rank computes.
+    /// Local.
     LevelGradient(const Frame& frame, Level<T>& level, const MasterWeights& master, size_t index,
                   Range above);
-    /// Collective.
+    /// Plans the exchanges. Collective.
     void connect();
     void require(Scratch<T>& scratch) const;
 
-    /// The gradient of the features, written or added to by the caller; back() changes it.
+    /// Returns the gradient of the features, written or added to by the caller; back() changes it.
     Field<T>& slopes() { return g_; }
     /// Adds the gradients of weights and sets slopes() to the gradient of the output of the
     /// merging. Collective.
     void back(Scratch<T>& scratch, GradientSums& sums);
-    /// Collective, after back(): gradient of the merging's input to `to` (rows above, n_in), added
-    /// if `accumulate`. features: of the level above, or null.
+    /// Writes the gradient of the merging's input to `to` (rows above, n_in), after back(); adds it
+    /// if `accumulate`. features: of the level above, or null. Collective.
     void merge_back(Scratch<T>& scratch, Field<T>* features, bool accumulate, Field<T>& to,
                     GradientSums& sums);
     bool is_weights_first() const { return merge_.is_weights_first(); }

@@ -59,8 +59,9 @@ protected:
     void set_stages(const MasterWeights& master, int64_t n_block, std::string_view first);
 
     virtual void connect_layers() = 0;
-    /// Collective: from dy_->field() gradients of weights, and if they are wanted of the input,
-    /// into dx(). False if sums over the grid were not finite, on every rank alike.
+    /// Computes gradients of weights from dy_->field(), and gradients of the input, into dx(), if
+    /// they are wanted. Returns false, on every rank, if sums over the grid were not finite.
+    /// Collective.
     virtual bool go_back(bool wants_inputs, GradientSums& sums) = 0;
     virtual int64_t layer_bytes() const = 0;
     virtual void add_layer_costs(std::vector<LayerCost>& list) const = 0;

@@ -14,7 +14,7 @@ namespace surrogate::impl::sphere {
 /// thread opens the tensor, adds the tiles of the row from west to east, and closes it.
 class GradientSlot {
 public:
-    /// No tensor: a layer without bias.
+    /// Makes an empty slot, for a layer without bias.
     GradientSlot() = default;
     GradientSlot(const MasterWeights& master, const std::string& name) {
         const MasterWeights::Entry* entry = master.find(name);
@@ -22,7 +22,7 @@ public:
         first_ = entry->first;
         end_ = entry->first + entry->size;
     }
-    /// Null if there is no tensor, or if gradients of weights are not wanted.
+    /// Returns null if there is no tensor, or if gradients of weights are not wanted.
     double* open(GradientSums& sums, int thread) const {
         return exists() && sums.is_wanted() ? sums.open(thread).data() + first_ : nullptr;
     }

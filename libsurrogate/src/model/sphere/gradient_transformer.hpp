@@ -44,7 +44,7 @@ private:
     void set_embedding(const MasterWeights& master);
     void set_scratch();
 
-    /// The gradient of what the decoder read from its rings.
+    /// Returns the gradient of the values that the decoder read from its rings.
     Field<T>& slopes() { return harmonic_ ? harmonic_->slopes() : resample_->slopes(); }
     bool decode_back(GradientSums& sums);
     void decoder_weights_back(GradientSums& sums);

@@ -18,15 +18,16 @@ namespace surrogate::impl::sphere {
 template <class T>
 class UpsamplerGradient {
 public:
-    /// Local. first_channel, n_all: of the segmentation head, the columns of this level and all.
+    /// Keeps references. first_channel, n_all: of the segmentation head, the columns of this level
+    /// and all. Local.
     UpsamplerGradient(const Frame& frame, const Segformer& config, const Weights<T>& weights,
                       size_t index, Upsampler<T>& forward, int64_t first_channel, int64_t n_all);
     void require(Scratch<T>& scratch) const;
 
-    /// Output rows that are read, besides the rank's own.
+    /// Returns the output rows that are read, besides the rank's own.
     Range out_rows() const;
-    /// g (own rows of the level, n_channel) is written; dy: the output's gradient; fine: own rows
-    /// of the output. Weights: a chunk a row.
+    /// Writes g (own rows of the level, n_channel). dy: the output's gradient; fine: own rows of
+    /// the output. Gradients of weights have one chunk per row.
     void back(Scratch<T>& scratch, Field<T>& dy, Range fine, Field<T>& g, GradientSums& sums);
 
     void add_costs_to(std::vector<LayerCost>& list, const std::string& name) const;

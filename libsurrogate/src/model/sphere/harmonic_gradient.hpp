@@ -16,18 +16,19 @@ namespace surrogate::impl::sphere {
 template <class T>
 class HarmonicGradient {
 public:
-    /// Local. out_rows: output rows whose gradients this rank brings, each row on one rank; rows of
-    /// forward, which must outlive it. in_rows: input rows whose gradients it computes.
+    /// Keeps a reference to forward, which must outlive it. out_rows: rows of forward whose
+    /// gradients this rank contributes, each row on one rank. in_rows: input rows whose gradients
+    /// it computes. Local.
     HarmonicGradient(const Frame& frame, const HarmonicUpsampling<T>& forward, Range out_rows,
                      Range in_rows);
 
-    /// The gradient of the output, written by the caller: (out_rows, n_channel).
+    /// Returns the gradient of the output, (out_rows, n_channel), which the caller writes.
     Field<T>& slopes() { return slopes_; }
 
-    /// Collective: from slopes() to coefficients on all ranks, and the rows of the input. False, on
-    /// all ranks, if some slope was not finite.
+    /// Sums the contributions of slopes() to the coefficients over all ranks, and prepares the rows
+    /// of the input. Returns false, on all ranks, if some slope was not finite. Collective.
     bool reduce();
-    /// One input row, (n_channel, n_lon_in).
+    /// Computes one input row, (n_channel, n_lon_in).
     void row(int64_t row, Tile<T> dx) const;
 
     LayerCost cost(const std::string& name) const;

@@ -17,16 +17,16 @@ namespace surrogate::impl::sphere {
 template <class T>
 class HarmonicUpsampling {
 public:
-    /// Local. Throws bad_file for grids without a transform.
+    /// Prepares the transforms. Throws bad_file for grids without a transform. Local.
     HarmonicUpsampling(const Frame& frame, const Grid& out, const Grid& in, int64_t n_channel,
                        Range out_rows);
-    /// Collective.
+    /// Plans the gather of input rows in bands. Collective.
     void connect(const Bands& in_bands);
 
     /// Gathers all rows of the input and computes their coefficients. `source` holds the rows that
     /// this rank computed. Collective.
     void exchange(Field<T>& source);
-    /// One output row, (n_channel, n_lon_out).
+    /// Computes one output row, (n_channel, n_lon_out).
     void row(int64_t row, Tile<T> y);
 
     const kernels::sphere::Harmonics& in() const { return in_; }

@@ -10,11 +10,11 @@
 namespace surrogate::impl::sphere {
 
 std::vector<TensorSpec> required_tensors(const Card& card, int64_t n_found);
-/// See make_network of the table; `file` has no tensors any more.
+/// Makes a network as make_network of the table; `file` no longer has tensors.
 std::unique_ptr<Network> make_network(const ModelFile& file,
                                       const std::shared_ptr<const MasterWeights>& weights);
 
-/// Return the initial distribution of tensor `i`, and whether a tensor belongs to the layer that
+/// Returns the initial distribution of tensor `i`, and whether a tensor belongs to the layer that
 /// returns the outputs, as the functions of the table of families do.
 InitialValues initial_values(const Card& card, const Layout& layout, size_t i, uint64_t seed);
 bool is_of_output(const Card& card, const TensorSpec& tensor);

@@ -14,14 +14,14 @@ namespace surrogate::impl::sphere {
 template <class T>
 class NormBackward {
 public:
-    /// Local. The norm must outlive it; name as given to it.
+    /// Keeps a reference: the norm must outlive it; name as given to it. Local.
     NormBackward(const Frame& frame, const PointNorm<T>& norm, const MasterWeights& master,
                  const std::string& name);
 
-    /// Collective: g (rows, n_channel) += the norm's gradient at x of dy. Instance norms add up
-    /// rows as GridMoments does, and rank 0 adds the gradients of their parameters, which every
-    /// rank knows; layer norms add a chunk a row. False if sums over the grid were not finite, on
-    /// all ranks.
+    /// Adds the norm's gradient at x of dy to g (rows, n_channel). Instance norms add up rows as
+    /// GridMoments does, and rank 0 adds the gradients of their parameters, which every rank has;
+    /// layer norms add one chunk per row. Returns false, on all ranks, if sums over the grid were
+    /// not finite. Collective.
     bool back(Field<T>& x, Field<T>& dy, Field<T>& g, GradientSums& sums);
 
     LayerCost cost(const std::string& name) const { return norm_.cost(name); }

@@ -15,15 +15,15 @@ namespace surrogate::impl::sphere {
 template <class T>
 class GridMoments {
 public:
-    /// Local.
+    /// Allocates for the rows of this rank. Local.
     GridMoments(const Frame& frame, const Bands& bands, int64_t n_channel);
 
-    /// Collective: mean and biased variance of each channel of x over the whole grid. False if one
-    /// of them is not finite; the same on all ranks. Fast mode: one all-reduce of 2 n_channel
+    /// Computes mean and biased variance of each channel of x over the whole grid. Returns false,
+    /// on all ranks, if one of them is not finite. Fast mode: one all-reduce of 2 n_channel
     /// doubles. Reproducible mode: an all-gather of the sums of all rows, which are then added from
-    /// north to south on every rank.
+    /// north to south on every rank. Collective.
     bool measure(Field<T>& x);
-    /// Collective, for backward: sums of dy and of dy x over the whole grid, as measure().
+    /// Computes sums of dy and of dy x over the whole grid for backward, as measure(). Collective.
     bool measure_slopes(Field<T>& x, Field<T>& dy);
 
     double sum(int64_t channel) const { return total_[channel]; }
@@ -60,9 +60,9 @@ public:
     PointNorm(const Frame& frame, BlockNorm kind, const Weights<T>& weights,
               const std::string& name, double eps, GridMoments<T>* moments);
 
-    /// Collective; see GridMoments::measure. Nothing to do for other norms.
+    /// Computes the moments, see GridMoments::measure; does nothing for other norms. Collective.
     bool measure(Field<T>& x);
-    /// y may be x.
+    /// Normalizes x; y may be x.
     void apply(Tile<const T> x, Tile<T> y) const;
 
     LayerCost cost(const std::string& name) const;

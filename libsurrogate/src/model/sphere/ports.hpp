@@ -16,13 +16,13 @@ namespace surrogate::impl::sphere {
 class BlockInField {
 public:
     BlockInField() = default;
-    /// Local. `wants`: what this rank wants of all ranks.
+    /// Finds the segments of each row. `wants`: the requests of this rank to all ranks. Local.
     BlockInField(const SphereDomain& domain, std::span<const NeighborExchange::Want> wants);
 
     bool is_whole() const { return !begins_.empty(); }
     void clear() { begins_.clear(); }
-    /// Segments of a local row, from its first column on: two where the block runs over longitude
-    /// 0.
+    /// Returns the segments of a local row, from its first column on: two where the block runs over
+    /// longitude 0.
     std::span<const Segment> row(int64_t local_row) const {
         const auto i = static_cast<size_t>(local_row);
         return std::span(segments_).subspan(begins_[i], begins_[i + 1] - begins_[i]);
@@ -38,19 +38,20 @@ private:
 template <class T>
 class InputPort {
 public:
-    /// Local. The network wants the rows `rows`, whole, on this rank.
+    /// Allocates for the rows `rows`, whole, which the network reads on this rank. Local.
     InputPort(const SphereDomain& domain, int64_t n_channel, Range rows);
-    /// Collective.
+    /// Plans the exchange. Collective.
     void connect(const Frame& frame);
 
-    /// Local: reads the solver's arrays; may write field(). Points count from 0 in the solver's
-    /// block. outside: column `first_column` on is this port's.
+    /// Reads the solver's arrays; may write field(). Points count from 0 in the solver's block.
+    /// outside: column `first_column` on is this port's. Local.
     BadValue gather(const Frame& frame, std::span<const Column> columns, OutsideCounts& outside,
                     size_t first_column);
-    /// Collective.
+    /// Exchanges the rows of gather(). Collective.
     void deliver(const Frame& frame);
 
-    /// The network's rows (n_channel channels); a layer may read and change them after deliver().
+    /// Returns the network's rows (n_channel channels); a layer may read and change them after
+    /// deliver().
     Field<T>& field() { return field_; }
     int64_t n_channel() const { return n_channel_; }
     const NeighborExchange& exchange() const { return exchange_; }
@@ -71,19 +72,19 @@ private:
 template <class T>
 class OutputPort {
 public:
-    /// Local. `bands`: who computes which rows.
+    /// Allocates. `bands`: the rows that each rank computes. Local.
     OutputPort(const SphereDomain& domain, int64_t n_channel, const Bands& bands);
-    /// Collective.
+    /// Plans the exchange. Collective.
     void connect(const Frame& frame, const Bands& bands);
 
-    /// Collective: predictions from the rows that this rank computed.
+    /// Exchanges predictions from the rows that this rank computed. Collective.
     void deliver(const Frame& frame);
-    /// Local: to the solver's arrays.
+    /// Writes predictions to the solver's arrays. Local.
     BadValue scatter(const Frame& frame, std::span<const Column> columns);
-    /// The same for columns of which some have no data: those are left out. The place of what it
-    /// returns counts within a row.
+    /// Writes predictions to columns, except columns without data. The point of the returned value
+    /// counts within a row. Local.
     BadValue scatter_some(const Frame& frame, std::span<const Column> columns);
-    /// Local: NaN to all points of this rank's block.
+    /// Writes NaN to all points of this rank's block. Local.
     void fill_nan(std::span<const Column> columns) const;
 
     Field<T>& field() { return field_; }

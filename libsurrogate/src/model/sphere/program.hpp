@@ -35,18 +35,19 @@ public:
     }
     std::vector<std::string> notes() const override;
     const Frame& frame() const { return frame_; }
-    /// See GradientProgram.
+    /// Sets the sample of GradientProgram::set_dropout().
     void set_dropout(std::optional<DropoutDraw> draw) { dropout_.set(draw); }
 
 protected:
-    /// Local; throws invalid_argument if the solver's longitudes are not the model's.
+    /// Prepares the ports. Throws invalid_argument if the solver's longitudes differ from the
+    /// model's. Local.
     explicit GridProgram(const ProgramRequest& request);
 
-    /// Collective: input rows to rows of the output, in output_->field(). False if sums over the
-    /// grid were not finite, on every rank alike.
+    /// Computes rows of the output, in output_->field(), from input rows. Returns false, on every
+    /// rank, if sums over the grid were not finite. Collective.
     virtual bool run() = 0;
 
-    /// Ports to and from the solver; part of connect().
+    /// Connects the ports to and from the solver; part of connect(). Collective.
     void connect_ports(const Bands& output_bands);
     void add_port_costs(std::vector<LayerCost>& list, bool are_inputs) const;
     int64_t port_bytes() const;
@@ -59,7 +60,7 @@ protected:
     Scratch<T> scratch_;
 };
 
-/// Local. `config` and `weights` must outlive the program, the domains too.
+/// Makes the program of a network. `config`, `weights` and the domains must outlive it. Local.
 template <class T>
 std::unique_ptr<Program> make_program(const ProgramRequest& request, const Transformer& config,
                                       const Weights<T>& weights);

@@ -12,7 +12,7 @@ namespace surrogate::impl::sphere {
 template <class T>
 class ResampleGradient {
 public:
-    /// Local.
+    /// Finds the output rows that depend on `in_rows` and allocates. Local.
     ResampleGradient(const Frame& frame, const Resample& config, int64_t n_channel, Range in_rows)
         : table_(kernels::sphere::transpose(
               kernels::sphere::resampling(config.out, config.in, config.interpolation))),
@@ -21,11 +21,12 @@ public:
         slopes_ = Field<T>({rows.begin, rows.end}, config.out.n_lon, n_channel);
     }
 
-    /// The gradient of the output, written by the caller: (output rows that are read, n_channel).
+    /// Returns the gradient of the output, (output rows that are read, n_channel), which the caller
+    /// writes.
     Field<T>& slopes() { return slopes_; }
     Range out_rows() const { return slopes_.rows(); }
 
-    /// One input row, (n_channel, n_lon_in).
+    /// Computes one input row, (n_channel, n_lon_in).
     void row(int64_t row, int thread, bool accumulate, Tile<T> dx) {
         kernels::sphere::resample_row_backward<T>(
             table_, row, [&](int64_t out) -> Tile<const T> { return slopes_.row(out); }, accumulate,

@@ -15,20 +15,20 @@ namespace surrogate::impl::sphere {
 template <class T>
 class ResampleLayer {
 public:
-    /// Local.
+    /// Finds the input rows of `out_rows` and allocates. Local.
     ResampleLayer(const Frame& frame, const Resample& config, int64_t n_channel, Range out_rows);
-    /// Collective: for inputs that ranks compute, input rows in bands.
+    /// Plans the exchange of inputs that ranks compute, input rows in bands. Collective.
     void connect(const Bands& in_bands);
 
-    /// Input rows that the output rows are made of.
+    /// Returns the input rows that the output rows depend on.
     Range in_rows() const { return in_rows_; }
 
-    /// Input rows from `source`, which holds those this rank computed; collective.
+    /// Exchanges input rows; `source` holds the rows this rank computed. Collective.
     void exchange(Field<T>& source);
-    /// Input rows from `source`, which holds them all.
+    /// Copies input rows from `source`, which holds them all. Local.
     void load(Field<T>& source);
 
-    /// One output row, (n_channel, n_lon_out).
+    /// Computes one output row, (n_channel, n_lon_out).
     void row(int64_t row, int thread, bool accumulate, Tile<T> y);
 
     LayerCost cost(const std::string& name) const;

@@ -32,13 +32,13 @@ public:
     Level(const Frame& frame, const SegformerLevel& config, const Weights<T>& weights, size_t index,
           Bands bands, Activation activation);
 
-    /// Collective. above: bands of the level above, or null for the first, whose rows come from the
-    /// solver.
+    /// Plans the exchanges. above: bands of the level above, or null for the first, whose rows come
+    /// from the solver. Collective.
     void connect(const Bands* above);
 
     void require(Scratch<T>& scratch) const;
 
-    /// Collective: x_ from the rows above, which are held here (first level) or lie in bands.
+    /// Computes x_ from the rows above, which are held here (first level) or in bands. Collective.
     void run(Field<T>& above, bool is_first, Scratch<T>& scratch);
 
     const SegformerLevel& config() const { return config_; }
@@ -61,7 +61,7 @@ private:
 
     void attend(size_t j, Scratch<T>& scratch);
 
-    /// Collective: what the mixing convolution reads.
+    /// Computes the input of the mixing convolution. Collective.
     void fill_hidden(Repetition<T>& repetition, Scratch<T>& scratch);
     void feed_forward(size_t j, Scratch<T>& scratch);
 
@@ -93,10 +93,10 @@ public:
 
     void require(Scratch<T>& scratch) const;
 
-    /// Collective.
+    /// Plans the exchange. Collective.
     void connect();
 
-    /// Collective: adds to y on this rank's rows.
+    /// Adds the level's part to y on this rank's rows. Collective.
     void add_to(Field<T>& y, Scratch<T>& scratch);
 
     LayerCost cost(const std::string& name) const;
@@ -105,10 +105,10 @@ public:
 private:
     template <class>
     friend class UpsamplerGradient;
-    /// This level's columns of the segmentation head.
+    /// Copies this level's columns of the segmentation head.
     void set_head(const Segformer& config, const Weights<T>& weights, size_t index);
 
-    /// folded (n_out, n, K) = sum over the upsampled channels of head times weight.
+    /// Computes folded (n_out, n, K) = sum over the upsampled channels of head times weight.
     void fold_head(const Weights<T>& weights, const T* weight, int64_t n, int64_t n_out);
 
     const Frame& frame_;
@@ -128,7 +128,7 @@ struct SegformerBands {
     std::vector<Bands> levels;
     Bands fine;
 };
-/// Local; the same on all ranks. Adds notes.
+/// Divides the rows of all levels, the same on all ranks. Adds notes. Local.
 SegformerBands bands_of(const Frame& frame, const Segformer& config, const SphereDomain& input,
                         const SphereDomain& output, std::vector<std::string>& notes);
 

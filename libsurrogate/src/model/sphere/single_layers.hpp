@@ -19,7 +19,8 @@ namespace surrogate::impl::sphere {
 template <class T>
 class AttentionProgram final : public GridProgram<T> {
 public:
-    /// also: input rows that backward needs besides those that forward reads, between two grids.
+    /// Makes the layer. also: input rows that backward needs besides the rows that forward reads,
+    /// between two grids.
     AttentionProgram(const ProgramRequest& request, const Attention& config,
                      const Weights<T>& weights, Range also = {0, 0})
         : GridProgram<T>(request),
@@ -98,7 +99,7 @@ private:
 template <class T>
 class ConvolutionProgram final : public GridProgram<T> {
 public:
-    /// also: input rows that backward needs besides those that forward reads.
+    /// Makes the layer. also: input rows that backward needs besides the rows that forward reads.
     ConvolutionProgram(const ProgramRequest& request, const Convolution& config,
                        const Weights<T>& weights, Range also = {0, 0})
         : GridProgram<T>(request), layer_(this->frame_, config, weights, "") {

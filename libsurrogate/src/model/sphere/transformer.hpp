@@ -22,7 +22,7 @@ class PositionEmbedding {
 public:
     PositionEmbedding(const Transformer& config, const Weights<T>& weights, Range rows);
 
-    /// x (n_channel, work.count) += E.
+    /// Computes x (n_channel, work.count) += E.
     void add(const Work& work, Tile<T> x) const;
     int64_t bytes() const { return stored_.bytes() + computed_.bytes(); }
 
@@ -54,7 +54,7 @@ class TransformerGradient;
 struct TransformerBands {
     Bands inner, fine;
 };
-/// Local; the same on all ranks. Adds notes.
+/// Divides the rows of both grids, the same on all ranks. Adds notes. Local.
 TransformerBands bands_of(const Frame& frame, const Transformer& config, const SphereDomain& input,
                           const SphereDomain& output, std::vector<std::string>& notes);
 
