@@ -10,6 +10,7 @@ Reads comments, string literals and pages of the files that git tracks. Two file
 `rules.txt` has one rule per line; `exceptions.txt` has lines `path-prefix: expression` for text that must stay, such as old
 names. An exception suppresses the findings in files whose path begins with the prefix, if a match of the expression in the
 comment, string or line covers the words found. Pages that a file names by their path from the root must exist.
+In the headers of `finished` the comment before a function begins with a verb in the third person.
 """
 import argparse
 import collections
@@ -27,6 +28,12 @@ fortran_like = {".F90", ".f90", ".f", ".inc"}
 opening = re.compile(r"(What|Who|Where|How|Whether|Of)\b")
 # Pages of the sources; share/doc/surrogate is the folder of an installation.
 page_path = re.compile(r"(?<![\w/])share/doc/(?!surrogate/)[\w/-]+\.md\b")
+# Headers in which the comment of every function begins with a verb, and plural nouns that are not verbs.
+finished = re.compile(r"(libsurrogate/src/(model/(family|flare|sphere)|ranks|transport|plan/device|layers|file)"
+                      r"/(?!device_|attention|bands|band_choice)|tests/install/vocabulary/)\w+\.hpp")
+plurals = set("""As Bytes Channels Chunks Columns Counters Elements Gradients Indices Inputs Integers Is Items Its Kernels Keys
+    Latents Layers Levels Messages Names Numbers Offsets Operands Outputs Pairs Parameters Positions Queries Ranges References
+    Results Rows Scores Segments Stages Statistics This Tiles Tokens Values Weights Words""".split())
 pointer = re.compile(r"\b(that|those) of\b", re.IGNORECASE)
 
 
@@ -122,6 +129,18 @@ def parts_of(name, text):
         yield "comment", first, "\n".join(block)
 
 
+def function_comments(text):
+    """Yields (line, first word) of the comments that are directly before a function of C++."""
+    blocks = re.compile(r"((?:^ *///(?!<).*\n)+)(?: *template <.*\n)*((?:(?! *///).*\n){1,12})", re.M)
+    for block in blocks.finditer(text):
+        declaration = re.split("[;{]", re.sub(r"operator\S+|//.*|->", "", block[2]))[0]
+        while (without := re.sub("<[^<>]*>", "", declaration)) != declaration:
+            declaration = without
+        head, parenthesis, _ = declaration.partition("(")
+        if parenthesis and "=" not in head and not re.match(r"\s*(struct|class|enum|union|using|friend|#|\})", head):
+            yield text.count("\n", 0, block.start()) + 1, (block[1].split()[1:] or ["nothing"])[0].rstrip(",.:;")
+
+
 def findings(name, text, rules):
     """Yields (line, rule, text)."""
     suffix = pathlib.Path(name).suffix
@@ -134,6 +153,10 @@ def findings(name, text, rules):
     for found in page_path.finditer(text):
         if not (root / found[0]).is_file():
             yield text.count("\n", 0, found.start()) + 1, "there is no such page", found[0]
+    if finished.fullmatch(name):
+        for line, word in function_comments(text):
+            if not re.fullmatch("[A-Z][a-z]+s", word) or word in plurals:
+                yield line, "comment of a function without a verb in the third person", word
     if suffix in c_like | fortran_like:
         for number, line in enumerate(text.split("\n"), 1):
             if len(line) > 100 and suffix in c_like and not is_excepted(line, 0, len(line)):
