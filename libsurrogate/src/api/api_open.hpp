@@ -5,9 +5,9 @@
 
 namespace surrogate::impl {
 
-/// A plan of a model file on points, with the options of the context, whose handle it takes over.
-/// Collective; all ranks return the same status, and after a failure nothing is left of it but the
-/// text in surrogate_error(NULL).
+/// Makes a plan of a model file on points, with the options of the context, whose handle it takes
+/// over. Collective; all ranks return the same status, and after a failure only the text in
+/// surrogate_error(NULL) is left.
 surrogate_status open_plan(surrogate_context* context, const char* path,
                            const surrogate_points* points, surrogate_plan** plan);
 

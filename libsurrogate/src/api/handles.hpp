@@ -67,7 +67,7 @@ struct surrogate_plan {
 
 namespace surrogate::impl {
 
-/// Text of this thread's last failed call.
+/// Returns the text of this thread's last failed call.
 surrogate_error_text& thread_error();
 
 inline surrogate_status fail(const surrogate_context* context, Status status, const char* text,
@@ -77,13 +77,13 @@ inline surrogate_status fail(const surrogate_context* context, Status status, co
     return static_cast<surrogate_status>(status);
 }
 
-/// The text that a caller gives for a failure of its own.
+/// Returns the text that a caller gives for a failure of its own.
 inline const char* reason(const char* text) {
     return text && *text ? text : "no reason was given";
 }
 
-/// Every function of the C interface runs inside: no exception leaves the library. `context` (may
-/// be null) keeps the text.
+/// Calls work() and converts exceptions to a status: every function of the C interface runs inside,
+/// so that no exception leaves the library. `context` (may be null) keeps the text.
 template <class Work>
 surrogate_status guarded(const surrogate_context* context, const Work& work) noexcept {
     try {

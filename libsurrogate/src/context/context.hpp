@@ -48,12 +48,12 @@ public:
     /// queue of the work on the host, packing and unpacking. Throws not_supported.
     kernels::Queue make_queue(const Options& options) const;
 
-    /// The device that `options` with backend cuda ask for, opened by the first who asks.
-    /// Collective; all ranks give the same backend. Throws not_supported if there is none, or
-    /// invalid_argument if another one is open: a context has one device.
+    /// Opens the device of `options` with backend cuda at the first call. Collective; all ranks
+    /// pass the same backend. Throws not_supported if there is none, or invalid_argument if another
+    /// one is open: a context has one device.
     DeviceContext& open_device(const Options& options);
 
-    /// See surrogate_context_describe.
+    /// Returns the text of surrogate_context_describe().
     std::string describe() const;
 
     void set_log(std::function<void(const std::string&)> log) { log_ = std::move(log); }
@@ -74,7 +74,7 @@ private:
     std::function<void(const std::string&)> log_;
 };
 
-/// A device is opened only for this backend.
+/// Returns true for the backend that opens a device.
 inline bool wants_device(const Options& options) {
     return options.get("backend") == "cuda";
 }
@@ -83,7 +83,7 @@ inline bool wants_device(const Options& options) {
 /// same backend, precision, reproducibility and agreement. Collective.
 void require_same_options(Communicator& comm, const Options& options);
 
-/// Library version, "0.1.0".
+/// Returns the library version, "0.1.0".
 const char* version();
 
 }  // namespace surrogate::impl

@@ -14,10 +14,10 @@ public:
     /// Throws unknown_name (near misses) or invalid_argument (lists what is allowed).
     void set(std::string_view key, std::string_view value);
 
-    /// The value set here, or the default of the key. Throws unknown_name.
+    /// Returns the value set here, or the default of the key. Throws unknown_name.
     const std::string& get(std::string_view key) const;
 
-    /// These options on top of `defaults`.
+    /// Returns these options on top of `defaults`.
     Options over(const Options& defaults) const;
 
     /// Returns a line for the log if an old name of version 0.1 was used, or "".

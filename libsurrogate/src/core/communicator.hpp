@@ -46,40 +46,41 @@ public:
     void all_reduce_sum(std::span<int64_t> values);
     void all_reduce_max(std::span<int64_t> values);
 
-    /// The same, while this rank computes and makes other calls. All ranks begin them in the same
-    /// order among their other calls, and may finish them in any. `values` belong to a reduction
-    /// from its beginning until finish_reduction() of what that returned; beginning does not wait.
-    /// After a failure of the transport, values may still be written to: such memory must stay.
+    /// Begins a sum over the ranks, while this rank computes and makes other calls. All ranks begin
+    /// reductions in the same order among their other calls, and may finish them in any. `values`
+    /// belong to a reduction from its beginning until finish_reduction() of the returned number;
+    /// beginning does not wait. After a failure of the transport, values may still be written to:
+    /// such memory must stay.
     int64_t begin_reduce_sum(std::span<float> values);
     int64_t begin_reduce_sum(std::span<double> values);
     int64_t begin_reduce_sum(std::span<int64_t> values);
     int64_t begin_reduce_max(std::span<int64_t> values);
     void finish_reduction(int64_t begun) { do_finish_reduction(begun); }
-    /// Room for n of them under way, of up to n_value values each: beginning then takes no memory
-    /// of ours. Local; throws bad_alloc.
+    /// Allocates for n reductions in progress, of up to n_value values each: beginning then does
+    /// not allocate. Local; throws bad_alloc.
     void reserve_reductions(int64_t n, int64_t n_value) { do_reserve_reductions(n, n_value); }
 
-    /// n bytes from rank `root` to all.
+    /// Sends n bytes from rank `root` to all.
     void broadcast(void* data, int64_t n_byte, int root);
 
-    /// Every rank's `n_byte` bytes, in rank order, on every rank. to (size() * n_byte).
+    /// Gathers every rank's `n_byte` bytes, in rank order, on every rank. to (size() * n_byte).
     void all_gather(const void* from, void* to, int64_t n_byte);
 
-    /// The same with a number of bytes for each rank: rank r gives n_bytes[r] >= 0. n_bytes
-    /// (size()) is equal on all ranks; to (sum of n_bytes). from and to do not overlap. Takes no
-    /// memory.
+    /// Gathers n_bytes[r] >= 0 bytes from each rank r on every rank. n_bytes (size()) is equal on
+    /// all ranks; to (sum of n_bytes). from and to do not overlap. Does not allocate.
     void all_gather_v(const void* from, void* to, std::span<const int64_t> n_bytes);
 
-    /// One number to every rank: to_each[r] goes to rank r, from_each[r] comes from there; (size())
-    /// both. The counts of an all_to_all whose receivers do not know them. Takes no memory.
+    /// Sends one number to every rank: to_each[r] goes to rank r, from_each[r] comes from there;
+    /// (size()) both. Serves for the counts of an all_to_all() that receivers do not have. Does not
+    /// allocate.
     void all_to_all_counts(std::span<const int64_t> to_each, std::span<int64_t> from_each);
 
-    /// Rows of row_bytes bytes: n_send[r] rows to rank r, taken from `from` in rank order;
+    /// Sends rows of row_bytes bytes: n_send[r] rows to rank r, taken from `from` in rank order;
     /// n_receive[r] rows from rank r, stored to `to` in rank order. Counts (size()).
     void all_to_all(const void* from, std::span<const int64_t> n_send, void* to,
                     std::span<const int64_t> n_receive, int64_t row_bytes);
-    /// Room for what a later all_to_all of so many rows, or fewer, needs besides the rows: long
-    /// messages are cut into pieces. It then takes no memory, and cannot fail halfway. Local;
+    /// Allocates what a later all_to_all() of so many rows, or fewer, needs besides the rows: long
+    /// messages are cut into pieces. It then does not allocate, and cannot fail halfway. Local;
     /// throws bad_alloc.
     virtual void reserve_rows(std::span<const int64_t>, std::span<const int64_t>, int64_t) {}
 
@@ -96,7 +97,7 @@ public:
     /// other collective meanwhile. begin_exchange() does not wait.
     void begin_exchange(std::span<const Message> send, std::span<const Message> receive);
     void finish_exchange();
-    /// The same room for an exchange of these messages, or shorter ones.
+    /// Allocates as reserve_rows() for an exchange of these messages, or shorter ones.
     virtual void reserve_messages(std::span<const Message>, std::span<const Message>) {}
 
     /// Begins an exchange around the ring of ranks: n_send bytes to the next rank, n_receive bytes
@@ -105,10 +106,10 @@ public:
     /// copied.
     void begin_ring_shift(const void* to_next, int64_t n_send, void* from_previous,
                           int64_t n_receive);
-    /// Room for ring shifts of up to n_byte bytes. Local; throws bad_alloc.
+    /// Allocates for ring shifts of up to n_byte bytes. Local; throws bad_alloc.
     void reserve_ring_shift(int64_t n_byte);
 
-    /// Sum of `value` over the ranks before this one.
+    /// Returns the sum of `value` over the ranks before this one.
     int64_t exclusive_sum(int64_t value);
 
     // Counters of payload handed over and of collective calls since reset_counters(); agree() does
@@ -156,7 +157,7 @@ private:
     int64_t n_collective_ = 0;
 };
 
-/// One rank, no transport.
+/// Makes a communicator of one rank, without transport.
 std::unique_ptr<Communicator> self_communicator();
 
 }  // namespace surrogate::impl

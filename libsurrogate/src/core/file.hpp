@@ -13,11 +13,11 @@ class File {
 public:
     virtual ~File() = default;
 
-    /// Bytes, from the open descriptor.
+    /// Returns the bytes, from the open descriptor.
     virtual int64_t size() const = 0;
 
-    /// Exactly n_byte bytes from offset; throws Error(io) with path and offset if the file ends
-    /// before, or on any error.
+    /// Reads exactly n_byte bytes from offset; throws Error(io) with path and offset if the file
+    /// ends before, or on any error.
     virtual void read(int64_t offset, void* to, int64_t n_byte) const = 0;
 };
 
@@ -31,7 +31,7 @@ public:
     /// Appends; throws Error(io).
     virtual void write(const void* data, int64_t n_byte) = 0;
 
-    /// Content to the disk, then the name; throws Error(io).
+    /// Flushes the content to the disk, then renames the file; throws Error(io).
     virtual void commit() = 0;
 };
 
@@ -50,7 +50,7 @@ public:
     virtual std::unique_ptr<NewFile> create(const std::string& path) const = 0;
 };
 
-/// The operating system's files.
+/// Returns the operating system's files.
 const FileLayer& posix_files();
 
 }  // namespace surrogate::impl

@@ -20,9 +20,9 @@ Character first_character(std::string_view text);
 /// Unicode (general category Cf), which are invisible and change how others are shown.
 bool is_hidden(uint32_t code);
 
-/// Offset of the first character of a UTF-8 text that a terminal obeys or a reader cannot see:
-/// controls (C0, DEL, C1), separators of lines and paragraphs, format characters (among them the
-/// bidirectional overrides), and bytes that are no UTF-8. npos if there is none.
+/// Returns the offset of the first character of a UTF-8 text that a terminal obeys or a reader
+/// cannot see: controls (C0, DEL, C1), separators of lines and paragraphs, format characters (among
+/// them the bidirectional overrides), and bytes that are not UTF-8. npos if there is none.
 size_t first_hidden(std::string_view text);
 
 /// Copies a text of UTF-8 to `to`, which holds `size` bytes, so that a terminal or a log shows it

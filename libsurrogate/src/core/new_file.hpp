@@ -13,7 +13,7 @@ namespace surrogate::file {
 class Error : public std::runtime_error {
 public:
     using std::runtime_error::runtime_error;
-    /// action: "write"; reason: what the system says.
+    /// Composes the text. action: "write"; reason: the system's words.
     Error(const std::string& action, const std::string& path, const std::string& reason)
         : std::runtime_error("cannot " + action + " '" + path + "': " + reason), reason_(reason) {}
 
@@ -55,10 +55,10 @@ public:
     /// Appends data, also to data that another writer has written.
     void write(const void* data, size_t n_byte);
 
-    /// Content to the disk.
+    /// Flushes the content to the disk.
     void flush();
 
-    /// Content to the disk, then the name, then the folder to the disk.
+    /// Flushes the content to the disk, renames the file, then flushes the folder.
     void commit();
 
 private:
@@ -93,7 +93,7 @@ struct Identity {
 Identity identity_of(const std::string& path);
 Identity identity_of(int descriptor);
 
-/// False if one of them is not there.
+/// Returns true if both paths name one file; false if one of them does not exist.
 bool is_same_file(const std::string& a, const std::string& b);
 
 }  // namespace surrogate::file

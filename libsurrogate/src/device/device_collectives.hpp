@@ -41,9 +41,9 @@ class DeviceCollectives {
 public:
     virtual ~DeviceCollectives() = default;
 
-    /// "NCCL 2.27.3", "MPI, staged", "none".
+    /// Returns "NCCL 2.27.3", "MPI, staged", "none".
     virtual std::string transport() const = 0;
-    /// Why this one was chosen, one line for the table of a plan.
+    /// Returns the reason for this transport, one line for the table of a plan.
     virtual std::string reason() const = 0;
 
     /// Returns whether calls are enqueued on the stream only and may be recorded in a graph, which
@@ -58,7 +58,7 @@ public:
     virtual void reserve(int64_t n_byte) = 0;
     /// Allocates buffers for gathers of up to n_byte bytes per rank.
     virtual void reserve_gather(int64_t n_byte) = 0;
-    /// The same for exchanges in which this rank gives and takes so many bytes.
+    /// Allocates for exchanges in which this rank gives and takes so many bytes.
     virtual void reserve_exchange(int64_t n_given, int64_t n_taken) = 0;
 
     // In place, on device memory. NaN survives sums, not maxima. Sums of int64 are exact.
@@ -70,9 +70,9 @@ public:
     /// this rank's own part is already.
     void all_gather(void* values, int64_t n_byte, kernels::Stream stream);
 
-    /// given.n_bytes[r] bytes go to rank r, taken.n_bytes[r] come from it: of two ranks one takes
-    /// what the other gives. Halos, gathers of different sizes and rings are all this. All ranks
-    /// call it, those without parts too. The two memories do not overlap.
+    /// Sends given.n_bytes[r] bytes to rank r and receives taken.n_bytes[r] from it: of two ranks
+    /// one takes what the other gives. Halos, gathers of different sizes and rings are exchanges.
+    /// All ranks call it, also ranks without parts. The two memories do not overlap.
     void exchange(const DeviceParts& given, const DeviceParts& taken, kernels::Stream stream);
 
     /// Throws if it is broken or its transport has reported an error meanwhile: to be called before
@@ -101,8 +101,8 @@ public:
     int64_t bytes_sent() const { return bytes_sent_; }
     int64_t n_collective() const { return n_collective_; }
     void reset_counters() { bytes_sent_ = n_collective_ = 0; }
-    /// A graph with n_collective reductions of n_byte bytes in all was launched. Recording them
-    /// counted them once, though nothing was sent then.
+    /// Counts the launch of a graph with n_collective reductions of n_byte bytes in all. Recording
+    /// them counted them once, though nothing was sent then.
     void count_launch(int64_t n_byte, int64_t n_collective);
 
 protected:

@@ -24,24 +24,25 @@ struct DeviceSources {
 /// The device of a context and the collectives over its ranks, shared by all plans.
 class DeviceContext {
 public:
-    /// Collective. index -1: the device that is current in the calling thread. `comm` must outlive
-    /// it. Throws on all ranks what any of them meets: not_supported with the loader's or the
-    /// runtime's words, device.
+    /// Opens the device. index -1: the device that is current in the calling thread. `comm` must
+    /// outlive it. Collective. Throws on all ranks the error of any of them: not_supported with the
+    /// loader's or the runtime's words, device.
     DeviceContext(Communicator& comm, const DeviceSources& sources, int index, double timeout_s);
 
     kernels::Device& device() const { return *device_; }
     DeviceCollectives& collectives() const { return *collectives_; }
-    /// NaN that a failed rank sends to the others; empty with one rank.
+    /// Returns the NaN that a failed rank sends to the others; empty with one rank.
     const PinnedNan& nan() const { return nan_; }
-    /// The kernels of a family, as its own header declares them. Local; throws not_supported if the
-    /// plug-in has none.
+    /// Returns the kernels of a family, as its own header declares them. Local; throws
+    /// not_supported if the plug-in has none.
     template <class Kernels>
     const Kernels& kernels(const std::string& family) const {
         return *static_cast<const Kernels*>(find_kernels(*plugin_, family, sizeof(Kernels)));
     }
 
-    /// Enclose the reductions that a plan gives to `stream`: those given to any stream before end
-    /// first, because two are never in progress at once. Enqueued only. Nothing for one rank.
+    /// Encloses the reductions that a plan gives to `stream`, with after_reductions(): earlier ones
+    /// of any stream end first, because two are never in progress at once. Enqueued only. Does
+    /// nothing for one rank.
     void before_reductions(kernels::Stream stream);
     void after_reductions(kernels::Stream stream);
 
@@ -50,13 +51,13 @@ public:
     /// caller's own. Throws as DeviceCollectives::wait().
     void replace(void* to, const void* from, int64_t n_byte, kernels::Stream stream);
 
-    /// Keep the list of the runs of all plans; for DeviceRuns.
+    /// Keeps the list of the runs of all plans; for DeviceRuns.
     void add(DeviceRuns& runs) { runs_.push_back(&runs); }
     void remove(DeviceRuns& runs) noexcept { std::erase(runs_, &runs); }
 
-    /// "0, NVIDIA H200, compute capability 9.0, 132 multiprocessors, 139.8 GiB; driver .."
+    /// Returns "0, NVIDIA H200, compute capability 9.0, 132 multiprocessors, 139.8 GiB; driver ..".
     std::string device_text() const;
-    /// "NCCL 2.27.3: every rank has a device of its own"
+    /// Returns "NCCL 2.27.3: every rank has a device of its own".
     std::string transport_text() const;
 
 private:

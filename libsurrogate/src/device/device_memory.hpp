@@ -44,7 +44,7 @@ using DeviceStream = DeviceOwned<&kernels::Device::destroy_stream>;
 using DeviceEvent = DeviceOwned<&kernels::Device::destroy_event>;
 using DeviceGraph = DeviceOwned<&kernels::Device::destroy_graph>;
 
-/// Memory for n_byte bytes; nothing for 0.
+/// Allocates n_byte bytes; nothing for 0.
 inline DeviceMemory device_memory(kernels::Device& device, int64_t n_byte) {
     return n_byte > 0 ? DeviceMemory(device, device.allocate(n_byte)) : DeviceMemory();
 }

@@ -14,7 +14,7 @@ namespace surrogate::impl {
 /// Interface of device code to the library. Device code is a shared object of its own, so that the
 /// library itself needs nothing of a vendor's; tests offer an emulated device in the same form.
 struct DevicePlugin {
-    /// Device `index`, or with -1 the one that is current in the calling thread. Throws
+    /// Opens device `index`, or with -1 the one that is current in the calling thread. Throws
     /// not_supported (no driver, no device, an architecture that was not compiled), device.
     std::unique_ptr<kernels::Device> (*open)(int index) = nullptr;
     int (*n_device)() = nullptr;

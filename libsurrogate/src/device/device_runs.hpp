@@ -42,7 +42,7 @@ public:
 
     /// Notes that the last run ends with the work enqueued on `stream` so far.
     void mark_end(kernels::Stream stream);
-    /// Enqueued: what `stream` does next waits for the last run.
+    /// Enqueues a wait: later work of `stream` begins after the last run.
     void hold(kernels::Stream stream);
 
 private:

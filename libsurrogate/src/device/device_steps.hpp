@@ -19,7 +19,7 @@ struct DeviceReduction {
     const void* poison = nullptr;
 
     int64_t bytes() const { return count * (kind == Kind::sum_int64 ? 8 : 4); }
-    /// Collective; as DeviceCollectives says.
+    /// Runs the step by DeviceCollectives. Collective.
     void run(DeviceCollectives& collectives, kernels::Stream stream) const;
 };
 
@@ -29,7 +29,7 @@ struct DeviceGather {
     int64_t n_byte = 0;      ///< of a rank
     void* part = nullptr;    ///< this rank's place in `values`
 
-    /// Collective; as DeviceCollectives says.
+    /// Runs the step by DeviceCollectives. Collective.
     void run(DeviceCollectives& collectives, kernels::Stream stream) const {
         collectives.all_gather(values, n_byte, stream);
     }
@@ -39,7 +39,7 @@ struct DeviceGather {
 struct DeviceExchange {
     DeviceParts given, taken;
 
-    /// Collective; as DeviceCollectives says.
+    /// Runs the step by DeviceCollectives. Collective.
     void run(DeviceCollectives& collectives, kernels::Stream stream) const {
         collectives.exchange(given, taken, stream);
     }
@@ -48,16 +48,16 @@ struct DeviceExchange {
 /// The passes and exchanges of one evaluation, given to a stream in their order. Allocates nothing.
 class DeviceSteps {
 public:
-    /// For recording a graph: the first failure ends the recording, and no rank waits.
+    /// Serves to record a graph: the first failure ends the recording, and no rank waits.
     DeviceSteps(DeviceContext& context, kernels::Stream stream)
         : context_(context), stream_(stream) {}
-    /// For running: the other ranks wait for the reductions, which continue after a failure.
+    /// Serves to run: the other ranks wait for the reductions, which continue after a failure.
     DeviceSteps(DeviceContext& context, kernels::Stream stream, FirstFailure& failure)
         : context_(context), stream_(stream), failure_(&failure) {}
 
     kernels::Stream stream() const { return stream_; }
 
-    /// work() enqueues passes of this rank.
+    /// Calls work(), which enqueues passes of this rank.
     template <class Work>
     void compute(const Work& work) const {
         if (!failure_) {

@@ -21,7 +21,7 @@ struct ArrayAxes {
     int64_t element_bytes = 8;
 
     void add(int64_t axis_extent, int64_t axis_stride);
-    /// "(5, 1) with strides (0, 1)"
+    /// Returns "(5, 1) with strides (0, 1)".
     std::string text() const;
 };
 

@@ -18,7 +18,7 @@ int64_t check_block(const surrogate_block& block, const std::string& what);
 /// sufficient, otherwise a strided block with as few axes as possible.
 Column column_of(const surrogate_block& block);
 
-/// "4 x 5 = 20"
+/// Returns "4 x 5 = 20".
 std::string block_text(const surrogate_block& block, int64_t n_point);
 
 }  // namespace surrogate::impl

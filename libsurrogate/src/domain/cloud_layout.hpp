@@ -27,17 +27,19 @@ public:
         int64_t n_point = 0;  ///< of all ranks
     };
 
-    /// Collective. may_share: ranks can compute a cloud together. A cloud without points
-    /// is computed by no rank. Throws no_memory on all ranks. Memory while it runs: 40 bytes a
-    /// cloud, see also stable_sorted_positions().
+    /// Decides which ranks compute which clouds. may_share: ranks can compute a cloud together. A
+    /// cloud without points is computed by no rank. Collective; throws no_memory on all ranks.
+    /// Memory while it runs: 40 bytes per cloud, see also stable_sorted_positions().
     CloudLayout(const PointDomain& domain, bool may_share);
 
-    /// Clouds of all ranks, in the same order on all of them, and clouds of this rank; by number.
+    /// Returns clouds of all ranks, in the same order on all of them, and clouds of this rank; by
+    /// number.
     std::span<const Cloud> shared() const { return shared_; }
     std::span<const Cloud> own() const { return own_; }
     /// Returns true if points of any rank are computed by another.
     bool moves() const { return moves_; }
-    /// From the points of the domain to the rows of the layout: shared clouds, then own clouds.
+    /// Returns the route from the points of the domain to the rows of the layout: shared clouds,
+    /// then own clouds.
     const RowRoute& route() const { return *route_; }
     int64_t n_row() const { return route_->target_rows().size(); }
 

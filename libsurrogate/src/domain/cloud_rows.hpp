@@ -19,7 +19,7 @@ public:
     CloudRows(const PointDomain& domain, const kernels::Queue& queue, int64_t n_column)
         : domain_(domain), tiles_(domain, queue), n_column_(n_column) {}
 
-    /// Collective, with agreement.
+    /// Allocates for a new layout. Collective, with agreement.
     void follow(const CloudLayout& layout) {
         Communicator& comm = domain_.context().comm();
         std::optional<RowRoute> route;
@@ -27,7 +27,7 @@ public:
         rows_.emplace(comm, std::move(*route), n_column_, layout.moves());
     }
 
-    /// Local: reads the columns of the domain's points into solver rows.
+    /// Reads the columns of the domain's points into solver rows. Local.
     BadValue gather(std::span<const Column> columns, OutsideCounts& outside, int first_column) {
         BadValue bad = tiles_.for_each([&](int64_t first, int64_t count, int thread) {
             return impl::gather<T>(columns, first, count, rows_->solver() + first * n_column_,
@@ -36,20 +36,20 @@ public:
         if (bad.column >= 0) bad.column += first_column;
         return bad;
     }
-    /// Local: the reverse.
+    /// Writes solver rows to the columns of the domain's points. Local.
     BadValue scatter(std::span<const Column> columns) {
         return tiles_.for_each([&](int64_t first, int64_t count, int) {
             return impl::scatter<T>(rows_->solver() + first * n_column_, n_column_, 1, columns,
                                     first, count);
         });
     }
-    /// Collective if points move.
+    /// Scatters solver rows to the layout. Collective if points move.
     void to_layout() {
         if (n_column_ > 0) rows_->to_canonical(n_column_);
     }
     void to_solver() { rows_->to_solver(n_column_); }
 
-    /// Columns of the rows from `row` of the layout.
+    /// Describes the rows from `row` of the layout as columns.
     void set_columns(int64_t row, std::span<Column> columns) {
         for (size_t c = 0; c < columns.size(); ++c) {
             columns[c] = {};

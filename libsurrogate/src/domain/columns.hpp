@@ -56,7 +56,7 @@ inline double load(const Column& column, int64_t i) {
                : static_cast<double>(static_cast<const float*>(column.data)[column.element(i)]);
 }
 
-/// Requirement on a column of integers.
+/// Returns element i of a column of integers.
 inline int64_t load_integer(const Column& column, int64_t i) {
     return column.is_double ? static_cast<const int64_t*>(column.data)[column.element(i)]
                             : static_cast<const int32_t*>(column.data)[column.element(i)];
@@ -117,7 +117,7 @@ template <class T>
 BadValue scatter(const T* from, int64_t row_stride, int64_t column_stride,
                  std::span<const Column> columns, int64_t first, int64_t count);
 
-/// NaN to all columns with data, of `count` points: what a failed run leaves.
+/// Writes NaN to all columns with data, of `count` points, after a failed run.
 void fill_nan(std::span<const Column> columns, int64_t count);
 
 }  // namespace surrogate::impl

@@ -34,7 +34,7 @@ public:
     virtual int n_axis() const { return 0; }
     virtual const double* coordinate(int) const { return nullptr; }
 
-    /// "point 17 (x = 0.25, 0.5)", for messages.
+    /// Returns "point 17 (x = 0.25, 0.5)", for messages.
     virtual std::string point_text(int64_t local) const = 0;
 
 protected:
@@ -52,15 +52,16 @@ class PointDomain final : public Domain {
 public:
     static constexpr int max_axis = 8;
 
-    /// Collective; see surrogate_domain_create_points. Null or bad values throw on all ranks.
+    /// Makes the domain of surrogate_domain_create_points(). Null or bad values throw on all ranks.
+    /// Collective.
     PointDomain(std::shared_ptr<Context> context, const surrogate_points* points);
 
-    /// Collective; see surrogate_domain_update_points. Throws on all ranks, and the domain is then
-    /// as before. Takes memory only for more points than ever before.
+    /// Moves the points as surrogate_domain_update_points(). Throws on all ranks, and the domain is
+    /// then as before. Allocates only for more points than ever before. Collective.
     void move(const surrogate_points* points);
 
-    /// Collective; see surrogate_domain_set_edges. Throws on all ranks, and the edges are then as
-    /// before. Counts as a move: plans read them again.
+    /// Sets the edges of surrogate_domain_set_edges(). Throws on all ranks, and the edges are then
+    /// as before. Counts as a move: plans read them again. Collective.
     void set_edges(int64_t n_edge, const int64_t* source, const int64_t* target);
     /// Sets edges that are at the ranks of their targets already. Local; all ranks call it.
     void set_edges(Edges edges) {
@@ -77,16 +78,16 @@ public:
     bool has_clouds() const { return has_clouds_; }
     bool has_weights() const { return has_weights_; }
 
-    /// Coordinate `axis` of the local points, contiguous (n_local).
+    /// Returns coordinate `axis` of the local points, contiguous (n_local).
     const double* coordinate(int axis) const override { return x_.data() + axis * n_local_; }
 
-    /// (n_local), only if has_ids().
+    /// Returns ids (n_local), only if has_ids().
     const int64_t* ids() const { return ids_.data(); }
 
-    /// (n_local) in 0 .. n_cloud() - 1, only if has_clouds().
+    /// Returns clouds (n_local) in 0 .. n_cloud() - 1, only if has_clouds().
     const int64_t* clouds() const { return clouds_.data(); }
 
-    /// (n_local), only if has_weights().
+    /// Returns weights (n_local), only if has_weights().
     const double* weights() const { return weights_.data(); }
 
     std::string point_text(int64_t local) const override;

@@ -40,9 +40,9 @@ public:
           counts_(n_thread * stride_) {}
 
     void clear() { std::fill(counts_.begin(), counts_.end(), Outside{}); }
-    /// (n_column) of a thread.
+    /// Returns the counters (n_column) of a thread.
     Outside* of(int thread) { return counts_.data() + thread * stride_; }
-    /// (n_column) of all threads; they are joined into the first one's.
+    /// Joins the counters (n_column) of all threads into the first thread's and returns them.
     std::span<const Outside> join() {
         for (int64_t i = stride_; i < counts_.size(); ++i) {
             counts_[i % stride_].join(counts_[i]);

@@ -14,15 +14,15 @@ namespace surrogate::impl {
 /// surrogate_ordering_create. Memory: one RowRoute and 2 row_bytes per point.
 class PointOrder {
 public:
-    /// Collective. row_bytes: of the largest row; may differ between ranks. Throws
-    /// invalid_argument (points that cannot be ordered), shape, no_memory. The domain may go
-    /// afterwards.
+    /// Plans the ordering. row_bytes: of the largest row; may differ between ranks. The domain is
+    /// not used afterwards. Collective. Throws invalid_argument (points that cannot be ordered),
+    /// shape, no_memory.
     PointOrder(std::shared_ptr<Context> context, const Domain* domain, int64_t row_bytes);
 
-    /// The positions that this rank holds.
+    /// Returns the positions that this rank holds.
     Range rows() const { return route_->target_rows(); }
 
-    /// Collective; see surrogate_ordering_to_canonical and surrogate_ordering_to_local.
+    /// Implements surrogate_ordering_to_canonical() and surrogate_ordering_to_local(). Collective.
     void forward(int64_t row_bytes, const void* local, void* ordered) const;
     void backward(int64_t row_bytes, const void* ordered, void* local) const;
 

@@ -16,8 +16,8 @@
 
 namespace surrogate::impl {
 
-/// Room for tiles (n_tile, n_channel, tile_points). Of the last tile, which may have fewer points
-/// than it had before, everything becomes zero: its padding must be finite.
+/// Resizes tiles (n_tile, n_channel, tile_points). The last tile, which may have fewer points than
+/// before, becomes zero: its padding must be finite.
 template <class T>
 void resize_tiles(kernels::Buffer<T>& tiles, int64_t n_tile, int64_t n_channel) {
     const int64_t tile_size = n_channel * kernels::tile_points;
@@ -32,22 +32,21 @@ void resize_tiles(kernels::Buffer<T>& tiles, int64_t n_tile, int64_t n_channel) 
 template <class T>
 class PointPorts {
 public:
-    /// Local. `domain` must outlive it.
+    /// Keeps references: `domain` must outlive it. Local.
     PointPorts(const PointDomain& domain, const kernels::Queue& queue, int64_t n_input,
                int64_t n_output);
 
-    /// Collective: the points will be in canonical order, in whole blocks of `block_points`.
+    /// Plans the canonical order of points, in whole blocks of `block_points`. Collective.
     void reorder(int64_t block_points);
-    /// Collective: the points will be in the order of this route, from the domain's points to their
-    /// positions. Called again when points move.
+    /// Takes the route from the domain's points to their positions. Called again when points move.
+    /// Collective.
     void reorder(RowRoute route);
-    /// Local; after reorder(), if at all: the program's point i is in column slots[i] % tile_points
-    /// of tile slots[i] / tile_points, and tile t has its tile_sizes[t] points in its first
-    /// columns. Without it points fill the tiles in their order. Both spans must outlive the runs.
-    /// Called again when points move.
+    /// Sets the tiles of points, after reorder(), if at all: the program's point i is in column
+    /// slots[i] % tile_points of tile slots[i] / tile_points, and tile t has its tile_sizes[t]
+    /// points in its first columns. Without it points fill the tiles in their order. Both spans
+    /// must outlive the runs. Called again when points move. Local.
     void place(std::span<const int64_t> slots, std::span<const int64_t> tile_sizes);
-    /// Local; after reorder() and place(), if at all. Takes memory for more points than ever
-    /// before.
+    /// Allocates for more points than ever before; after reorder() and place(), if at all. Local.
     void allocate();
 
     bool is_reordered() const { return rows_.has_value(); }
@@ -61,19 +60,20 @@ public:
         return std::min(kernels::tile_points, n_point_ - tile * kernels::tile_points);
     }
 
-    /// Tiles (n_channel, points of the tile) of the program's points; padding is zero.
+    /// Returns tiles (n_channel, points of the tile) of the program's points; padding is zero.
     kernels::Tile<T> input(int64_t tile) { return tile_of(input_, tile, n_input_); }
     kernels::Tile<T> output(int64_t tile) { return tile_of(output_, tile, n_output_); }
 
-    /// Local: reads the solver's columns; see Program::gather. first_column: number of the first of
-    /// them among the columns of the run, if the program reads those before it in another way.
+    /// Reads the solver's columns; see Program::gather. first_column: number of the first of them
+    /// among the columns of the run, if the program reads earlier ones by other means. Local.
     BadValue gather(std::span<const Column> inputs, OutsideCounts& outside, int first_column = 0);
-    /// The rows (n_local, n_input) that deliver() takes, for a program that makes them itself
+    /// Returns the rows (n_local, n_input) of deliver(), for a program that writes them itself
     /// instead of gather(); only with another order.
     T* solver_rows() { return rows_->solver(); }
-    /// Collective: what gather() read to input tiles. Does nothing without another order.
+    /// Scatters the columns of gather() to input tiles. Does nothing without another order.
+    /// Collective.
     void deliver();
-    /// Collective: output tiles to the solver's columns, or NaN if not alive.
+    /// Writes output tiles to the solver's columns, or NaN if not alive. Collective.
     BadValue scatter(std::span<const Column> outputs, bool alive);
 
     int64_t bytes() const {
@@ -86,14 +86,14 @@ private:
                 {n_channel, n_in_tile(tile)},
                 {kernels::tile_points, 1}};
     }
-    /// Position of the program's point i in the tiles.
+    /// Returns the position of the program's point i in the tiles.
     int64_t slot(int64_t i) const { return is_placed_ ? slots_[static_cast<size_t>(i)] : i; }
     static T* at(kernels::Buffer<T>& buffer, int64_t slot, int64_t n_channel) {
         return buffer.data() + slot / kernels::tile_points * kernels::tile_points * n_channel +
                slot % kernels::tile_points;
     }
-    /// body(first point, number of points, slot of the first) over the points of a range that are
-    /// neighbors in a tile, too; the first bad value.
+    /// Calls body(first point, number of points, slot of the first) over the points of a range that
+    /// are neighbors in a tile, too. Returns the first bad value.
     template <class Body>
     BadValue for_runs(int64_t first, int64_t count, const Body& body) const;
     void send_back(bool alive);

@@ -15,7 +15,7 @@ namespace surrogate::impl {
 /// columns.
 class SolverTiles {
 public:
-    /// Local. `domain` must outlive it.
+    /// Keeps references: `domain` must outlive it. Local.
     SolverTiles(const Domain& domain, const kernels::Queue& queue)
         : domain_(domain), queue_(queue), bad_(queue.n_thread()) {}
 

@@ -21,7 +21,8 @@ struct GridBlock {
 /// A grid on the sphere, distributed over ranks in blocks. Every rank knows all blocks.
 class SphereDomain final : public Domain {
 public:
-    /// Collective; see surrogate_domain_create_sphere. A null `sphere` throws on all ranks.
+    /// Makes the domain of surrogate_domain_create_sphere(). A null `sphere` throws on all ranks.
+    /// Collective.
     SphereDomain(std::shared_ptr<Context> context, const surrogate_sphere* sphere);
 
     const kernels::Grid& grid() const { return grid_; }
@@ -33,36 +34,39 @@ public:
     /// longitudes of the model: 0, 360 / n_lon, ... Must be called before the functions below.
     void require_whole_shift() const;
 
-    /// The part of columns [first, first + count) of model row `row` that `rank` owns: at most two
-    /// segments (a block may reach over longitude 0). Appends.
+    /// Appends the part of columns [first, first + count) of model row `row` that `rank` owns: at
+    /// most two segments (a block may reach over longitude 0).
     void add_owned(int rank, const Segment& wanted, std::vector<Segment>& owned) const;
 
-    /// Model rows that `rank` owns some columns of.
+    /// Returns the model rows of which `rank` owns columns.
     Range model_rows(int rank) const;
     /// Returns whether every rank owns whole rows.
     bool has_whole_rows() const;
 
-    /// Model row of a row of the solver, and model column of one of its columns.
+    /// Returns the model row of a row of the solver, and the model column of one of its columns.
     int64_t model_row(int64_t solver_row) const {
         return is_south_first_ ? grid_.n_lat - 1 - solver_row : solver_row;
     }
     int64_t model_column(int64_t solver_column) const {
         return (solver_column + shift()) % grid_.n_lon;
     }
-    /// Local row and column of a point that this rank owns.
+    /// Returns local row and column of a point that this rank owns.
     int64_t local_row(int64_t row) const { return model_row(row) - own().first_row; }
     int64_t local_column(int64_t column) const {
         return (column - shift() + grid_.n_lon) % grid_.n_lon - own().first_column;
     }
 
-    /// Position of a local point, counted row by row in the block, in the order of all points row
-    /// by row from north to south, each from longitude 0 eastwards. Columns may lie anywhere.
+    /// Returns the position of a local point, counted row by row in the block, in the order of all
+    /// points row by row from north to south, each from longitude 0 eastwards. The block may have
+    /// any columns.
     int64_t position(int64_t local) const;
 
-    /// This rank's block as surrogate_domain_create_sphere takes it, without coordinates.
+    /// Returns this rank's block in the form of surrogate_domain_create_sphere(), without
+    /// coordinates.
     surrogate_sphere description() const;
 
-    /// The points of local row `row` in the caller's memory, as a column of n_column points.
+    /// Describes the points of local row `row` in the caller's memory as a column of n_column
+    /// points.
     Column row_of(const Column& column, int64_t row) const;
 
     std::string point_text(int64_t local) const override;

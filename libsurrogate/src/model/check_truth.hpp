@@ -15,25 +15,25 @@ namespace surrogate::impl {
 /// the file has no check case.
 enum class CheckTruth { none, single_precision, double_precision };
 
-/// A tensor of a check case: check/input/.., check/output/.., check/output64/..; everything else
-/// under check/ is for tests.
+/// Returns true for a tensor of a check case: check/input/.., check/output/.., check/output64/..;
+/// everything else under check/ is for tests.
 bool is_check_tensor(std::string_view name);
 
-/// By names alone: a check case has a tensor for every input of the network and one for its output,
-/// none of them empty; a network of several outputs has none.
+/// Finds the kind of a check case by names alone: it has a tensor for every input of the network
+/// and one for its output, none of them empty; a network of several outputs has none.
 CheckTruth check_truth(std::span<const TensorEntry> entries, std::span<const Port> inputs,
                        std::span<const Port> outputs);
 
-/// "none", "single", "double"
+/// Returns "none", "single", "double".
 const char* name(CheckTruth truth);
 
-/// Allowed difference between a prediction and the truth of a check case, as |y - truth| / |truth|.
+/// Returns the allowed |y - truth| / |truth| of a prediction y of a check case.
 ///   official  the same distance between the official runs in single and double precision; NaN
 ///             where there are not both
 ///   accuracy  of the official run in double precision (Network::truth_accuracy)
 double check_bound(std::string_view precision, CheckTruth truth, double official, double accuracy);
 
-/// Note for the log about a file that is not fully checked; "" for double precision.
+/// Returns a note for the log about a file that is not fully checked; "" for double precision.
 std::string check_note(CheckTruth truth);
 
 }  // namespace surrogate::impl

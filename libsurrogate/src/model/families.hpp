@@ -41,7 +41,7 @@ void adopt_names(std::span<const TensorSpec> required, std::vector<TensorEntry>&
 /// near misses, shapes.
 void match_tensors(std::span<const TensorSpec> required, std::span<const TensorEntry> found);
 
-/// The network of a loaded file whose tensors matched and became `weights`.
+/// Makes the network of a loaded file whose tensors matched and became `weights`.
 std::unique_ptr<Network> make_network(const ModelFile& file,
                                       const std::shared_ptr<const MasterWeights>& weights);
 

@@ -11,7 +11,8 @@ struct FieldRange {
     double min = std::numeric_limits<double>::infinity();
     double max = -std::numeric_limits<double>::infinity();
 
-    /// A finite value. Zero has no sign here, so that the order of values does not matter.
+    /// Extends the range by a finite value. Zero has no sign here, so that the order of values does
+    /// not matter.
     void note(double value) {
         min = std::min(min, value + 0.0);
         max = std::max(max, value + 0.0);

@@ -15,21 +15,21 @@ namespace surrogate::impl {
 /// A model: card and network, which plans share. Immutable, but for a trainer: weights and ranges.
 class Model {
 public:
-    /// Collective; see surrogate_model_load. A null path throws on all ranks.
+    /// Loads a model as surrogate_model_load(). A null path throws on all ranks. Collective.
     Model(std::shared_ptr<Context> context, const char* path);
-    /// Collective; see surrogate_model_load_memory and surrogate_model_create.
+    /// Reads a model as surrogate_model_load_memory() and surrogate_model_create(). Collective.
     Model(std::shared_ptr<Context> context, const ModelSource& source);
-    /// A card around a network that comes from no file and has no weights: for tests. Local; throws
-    /// bad_file if they do not fit.
+    /// Puts a card around a network that comes from no file and has no weights: for tests. Local;
+    /// throws bad_file if they do not fit.
     Model(std::shared_ptr<Context> context, const Card& card, std::unique_ptr<Network> network);
 
-    /// Collective; see surrogate_model_save.
+    /// Implements surrogate_model_save(). Collective.
     void save(const char* path) const;
 
     Context& context() const { return *context_; }
     const Card& card() const { return card_->card(); }
     const std::string& card_text() const { return card_->text(); }
-    /// Shared with who may widen its ranges.
+    /// Returns the card, shared with objects that may widen its ranges.
     const std::shared_ptr<ModelCard>& shared_card() const { return card_; }
     const Network& network() const { return *network_; }
     /// Returns the weights, shared with the network and its plans. Call refresh() after changing
@@ -40,14 +40,14 @@ public:
         Port port;
         bool is_output = false;
     };
-    /// The network's ports, inputs first; they live as long as the model.
+    /// Returns the network's ports, inputs first; they live as long as the model.
     const std::vector<ListedPort>& ports() const { return ports_; }
 
-    /// See surrogate_model_hash: of weights and ranges as they are now. Computed once until they
-    /// change; takes no memory if it is known. Throws bad_alloc.
+    /// Implements surrogate_model_hash() for the present weights and ranges. Computes the number
+    /// once until they change; does not allocate after that. Throws bad_alloc.
     uint64_t hash() const;
 
-    /// See surrogate_model_describe.
+    /// Returns the text of surrogate_model_describe().
     const std::string& description() const { return card_->description(); }
 
 private:

@@ -16,15 +16,15 @@ namespace surrogate::impl {
 /// by the trainer of the model, while no plan of the model runs.
 class ModelCard {
 public:
-    /// An empty one takes no memory.
+    /// Makes an empty card. Does not allocate.
     ModelCard() = default;
     ModelCard(Card card, std::string text) : card_(std::move(card)), text_(std::move(text)) {}
-    /// about: what surrogate_model_describe() says besides the card, as JSON. Throws bad_alloc.
+    /// Sets the text of surrogate_model_describe() besides the card, as JSON. Throws bad_alloc.
     void set_description(std::string about);
 
     const Card& card() const { return card_; }
     const std::string& text() const { return text_; }
-    /// See surrogate_model_describe.
+    /// Returns the text of surrogate_model_describe().
     const std::string& description() const { return description_; }
 
     /// Returns the ranges of the inputs, then of the outputs.
@@ -37,7 +37,7 @@ public:
         std::string card, description;
     };
     Texts texts_with(std::span<const FieldRange> ranges) const;
-    /// The ranges become these; texts: what texts_with() made of them.
+    /// Sets the ranges; texts: the result of texts_with() for them.
     void set_ranges(std::span<const FieldRange> ranges, Texts&& texts) noexcept;
 
 private:

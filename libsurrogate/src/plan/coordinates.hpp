@@ -19,13 +19,15 @@ namespace surrogate::impl {
 class Coordinates {
 public:
     Coordinates() = default;
-    /// Collective; takes no memory. Every axis of `inputs` exists in the domain.
+    /// Reduces extents and counts over the ranks; every axis of `inputs` exists in the domain.
+    /// Collective; does not allocate.
     Coordinates(const Domain& domain, std::span<const FieldCard> inputs);
 
-    /// This rank's points outside the range of an input that is a coordinate.
+    /// Counts this rank's points outside the range of an input that is a coordinate.
     static Outside outside(const Domain& domain, const FieldCard& input);
 
-    /// A line for each coordinate of the model, and for each axis that it ignores; over all ranks.
+    /// Returns a line for each coordinate of the model, and for each axis that it ignores; over all
+    /// ranks.
     std::vector<std::string> lines(std::span<const FieldCard> inputs) const;
 
 private:

@@ -35,10 +35,11 @@ public:
 
     virtual ~Execution() = default;
 
-    /// Null unless the plan was made with option gradients.
+    /// Returns null unless the plan was made with option gradients.
     virtual GradientProgram* gradients() { return nullptr; }
 
-    /// The points have moved; see Program::follow. Collective, with agreement.
+    /// Updates the program for points that have moved; see Program::follow. Collective, with
+    /// agreement.
     virtual bool follow() { return false; }
 
     /// Runs one evaluation. Collective, without agreement. Columns are in the order of the ports,
@@ -52,7 +53,8 @@ public:
     /// Local.
     virtual void set_ranges(std::span<const Column>) {}
 
-    /// Inputs outside their columns' ranges (columns): of the last run whose end the host has seen.
+    /// Returns the inputs outside their columns' ranges (columns) of the last run whose end the
+    /// host has seen.
     virtual std::span<const Outside> outside() const = 0;
 
     /// Throws not_supported if a run cannot write these columns, although each of them is fine.
@@ -86,8 +88,9 @@ public:
     virtual std::vector<std::string> notes() const = 0;
 };
 
-/// The network on the request's domains: its program on the host, or its passes on the device.
-/// Collective; local failures are agreed on. Throws not_supported, shape, no_memory, device.
+/// Makes the network on the request's domains: its program on the host, or its passes on the
+/// device. Collective; local failures are agreed on. Throws not_supported, shape, no_memory,
+/// device.
 std::unique_ptr<Execution> make_execution(const Network& network, const PlanRequest& request);
 
 }  // namespace surrogate::impl

@@ -19,7 +19,7 @@ namespace surrogate::impl {
 /// A model on a domain, ready to run; see surrogate_plan_create and the functions after it.
 class Plan {
 public:
-    /// Collective; local failures are agreed on.
+    /// Makes the plan of surrogate_plan_create(). Collective; local failures are agreed on.
     Plan(std::shared_ptr<const Model> model, std::shared_ptr<Domain> input,
          std::shared_ptr<Domain> output, const Options& options);
 
@@ -34,7 +34,7 @@ public:
     void bind_input_gradient(const char* name, const char* unit, const surrogate_array* g);
     void bind_output_gradient(const char* name, const char* unit, const surrogate_block* w);
     void bind_input_gradient(const char* name, const char* unit, const surrogate_block* g);
-    /// Collective; throws as run().
+    /// Implements surrogate_plan_run_backward(). Collective; throws as run().
     void run_backward();
 
     // Directional derivatives (tangents.cpp); see surrogate_plan_run_tangent.
@@ -42,8 +42,8 @@ public:
     void bind_output_tangent(const char* name, const char* unit, const surrogate_array* jv);
     void bind_input_tangent(const char* name, const char* unit, const surrogate_block* v);
     void bind_output_tangent(const char* name, const char* unit, const surrogate_block* jv);
-    /// Collective; throws as run(). The first call allocates, and the first after points have
-    /// moved.
+    /// Implements surrogate_plan_run_tangent(). Allocates in the first call, and in the first after
+    /// points have moved. Collective; throws as run().
     void run_tangent();
 
     // Called by all ranks; throw after all exchanges are done: this rank's own error, or with
@@ -71,7 +71,7 @@ public:
     void require_trainable() const;
     /// Throws as run() does for inputs that are not bound. Local.
     void require_inputs() const;
-    /// Columns of the card's fields. An output that is not bound has no data.
+    /// Returns the columns of the card's fields. An output that is not bound has no data.
     std::span<const Column> inputs() const { return inputs_; }
     Column bound_output(size_t output) const;
     NumberKind input_kind(size_t input) const { return input_slots_[input].kind; }
@@ -101,27 +101,28 @@ public:
         return row_text(has_pooled_outputs() ? PortPlace::clouds : PortPlace::output_points, row);
     }
     const kernels::Queue& queue() const { return queue_; }
-    /// Collective, agreed: if points have moved since the last run. Takes the card's ranges of now.
+    /// Updates the plan if points have moved since the last run, and takes the card's present
+    /// ranges. Collective, with agreement.
     void follow_if_behind() {
         if (is_behind()) follow();
         follow_ranges();
     }
-    /// A run of the caller's columns. Collective, without agreement. draw: the sample whose masks
-    /// of dropout the run and its backward() apply, or none. problem: why this rank cannot take
-    /// part, or null; afterwards also what was wrong with its inputs.
+    /// Runs the network on the caller's columns. draw: the sample whose masks of dropout the run
+    /// and its backward() apply, or none. problem: the reason why this rank cannot take part, or
+    /// null; afterwards also the error of its inputs. Collective, without agreement.
     Execution::Result forward(std::span<const Column> inputs, std::span<const Column> outputs,
                               std::optional<DropoutDraw> draw, std::exception_ptr& problem);
-    /// See GradientProgram::weight_stages, and backward.
+    /// Returns GradientProgram::weight_stages(), for backward().
     std::vector<int> weight_stages() const;
     bool backward(std::span<const Column> doutputs, bool alive, GradientSums& sums);
     /// Returns the traffic of the context's ranks so far, including its device's transport.
     Execution::Traffic traffic() const;
 
-    /// See surrogate_plan_set_stream and surrogate_plan_wait. Local.
+    /// Implements surrogate_plan_set_stream() and surrogate_plan_wait(). Local.
     void set_stream(kernels::Stream stream);
     void wait();
 
-    /// See surrogate_plan_range. Local.
+    /// Implements surrogate_plan_range(). Local.
     surrogate_range_info range(int32_t input) const;
 
     const std::string& option(const char* key) const;

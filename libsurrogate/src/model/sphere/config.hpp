@@ -97,8 +97,8 @@ struct Segformer {
     bool upsamples_by_convolution = false;
 };
 
-/// Returns the sites of dropout in the Transformer: of the encoder's result; in block i of the
-/// MLP's hidden channels or result, and of its branch as a whole (drop path).
+/// Return the sites of dropout in the Transformer: of the encoder's result; in block i of the MLP's
+/// hidden channels or result, and of its branch as a whole (drop path).
 DropoutSite encoder_site(const Transformer& config);
 DropoutSite mlp_site(const Transformer& config, int64_t i, bool is_result);
 DropoutSite path_site(const Transformer& config, int64_t i);
