@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "libsurrogate/src/core/communicator.hpp"
+#include "libsurrogate/src/core/text.hpp"
 #include "libsurrogate/src/file/hyperparameters.hpp"
 #include "libsurrogate/src/model/family/tensor_layout.hpp"
 
