@@ -12,7 +12,8 @@ namespace surrogate::vtk {
 /// A field on a grid with its colors: a checked panel of a figure. The caller owns the values.
 class Panel {
 public:
-    /// `who` is the name in messages. Throws INVALID_ARGUMENT, SHAPE, NOT_SUPPORTED.
+    /// Checks the panel, whose values are borrowed. `who` is the name in messages. Throws
+    /// INVALID_ARGUMENT, SHAPE, NOT_SUPPORTED.
     Panel(const surrogate_png_panel& panel, const std::string& who);
 
     /// Returns the width in pixels: a whole number per value, so that the height is at least 400 if

@@ -78,7 +78,7 @@ std::vector<std::string> names_in(hid_t group);
 /// paths, become %2F, %25 and %2E.
 std::string link_name(const std::string& name);
 
-/// Write scalar attributes.
+/// Writes scalar attributes.
 void put(hid_t object, const char* name, double value);
 void put(hid_t object, const char* name, int64_t value);
 void put(hid_t object, const char* name, uint64_t value);

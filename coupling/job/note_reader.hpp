@@ -12,7 +12,7 @@ namespace surrogate::tool {
 /// value.
 class NoteReader {
 public:
-    /// The value must outlive the reader.
+    /// Keeps a reference: the value must outlive the reader.
     NoteReader(const nlohmann::json& value, std::string key)
         : value_(&value), key_(std::move(key)) {}
 

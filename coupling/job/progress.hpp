@@ -31,7 +31,7 @@ std::string progress_bar(double share);
 /// a terminal without NO_COLOR.
 class Progress {
 public:
-    /// is_silent: on all ranks but one, and with --quiet.
+    /// Starts the clock. is_silent: on all ranks but one, and with --quiet.
     Progress(int n_stages, bool is_silent);
     ~Progress();
     Progress(const Progress&) = delete;

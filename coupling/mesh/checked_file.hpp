@@ -93,7 +93,8 @@ public:
         return reader;
     }
 
-    /// Called for pieces. VTK would search for the first element here, at any distance.
+    /// Rejects files that are not regular. Called for pieces, in which VTK would search for the
+    /// first element here, at any distance.
     int CanReadFile(const char* path) override {
         struct stat found = {};
         if (::stat(path, &found) != 0) return 0;

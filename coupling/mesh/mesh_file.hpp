@@ -68,7 +68,7 @@ public:
     /// GlobalElementId(s). Empty without ids.
     std::vector<int64_t> global_ids(int location) const;
 
-    /// Return flags from the array vtkGhostType: is_ghost() for a copy of a row that another rank
+    /// Returns flags from the array vtkGhostType: is_ghost() for a copy of a row that another rank
     /// owns, and is_hidden() for a row that is not part of the mesh.
     std::vector<uint8_t> is_ghost(int location) const;
     std::vector<uint8_t> is_hidden(int location) const;

@@ -44,6 +44,7 @@ enum class FileRole {
 /// for the data that they state. Its memory use depends only on the nesting.
 class MeshHead {
 public:
+    /// Starts before the first element.
     ///   has_extents  image or structured grid
     ///   n_byte       of the file
     MeshHead(bool has_extents, FileRole role, int64_t n_byte)

@@ -27,7 +27,7 @@ struct RowKeys {
 /// processes an equal, hashed part of the keys.
 class SharedRows {
 public:
-    /// Collective. `n` is the number of local rows.
+    /// Finds rows that several ranks have. `n` is the number of local rows. Collective.
     SharedRows(const Job& job, const RowKeys& keys, int64_t n);
 
     /// Returns the chosen local rows, ascending.

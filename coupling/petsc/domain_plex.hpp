@@ -5,7 +5,7 @@
 
 namespace surrogate::petsc {
 
-/// surrogate_domain_create_dm for a DMPlex. Collective.
+/// Implements surrogate_domain_create_dm() for a DMPlex. Collective.
 PetscErrorCode create_plex_domain(surrogate_context* context, DM dm, surrogate_domain** domain);
 
 }  // namespace surrogate::petsc

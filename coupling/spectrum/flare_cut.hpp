@@ -27,9 +27,9 @@ struct FlareShape {
 /// are collective.
 class FlareCut {
 public:
-    /// `model` is the loaded file, whose card was checked. Throws Failure (bad_usage) for another
-    /// family, a class or options whose mixing is not one matrix (sequences, latent blocks), and
-    /// in_out_proj_ratio other than 1.
+    /// Reads the weights of the file; `model` is loaded from it, so its card was checked.
+    /// Collective. Throws Failure (bad_usage) for another family, a class or options whose mixing
+    /// is not one matrix (sequences, latent blocks), and in_out_proj_ratio other than 1.
     FlareCut(const Job& job, const Model& model, const std::string& file);
 
     const FlareShape& shape() const { return shape_; }

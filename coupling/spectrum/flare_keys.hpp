@@ -14,7 +14,7 @@ namespace surrogate::tool {
 /// precision.
 class FlareKeys {
 public:
-    /// Collective.
+    /// Reads the layers of a block. Collective.
     FlareKeys(const FlareCut& cut, int64_t block);
 
     /// Returns (num_latents, head_dim), after its norm, times attn_scale.

@@ -14,7 +14,7 @@ namespace surrogate::timeloop {
 /// samples; see surrogate_model_input_statistics.
 class DistanceGuard final : public Guard {
 public:
-    /// If the card has no statistics the policy is off, and must stay off.
+    /// Leaves the policy off if the card has no statistics; it must then stay off.
     DistanceGuard(Fields* fields, const surrogate_model* model, const PointWeights* points);
     const char* name() const override { return "distance"; }
     bool is_possible() const { return n_feature_ > 0; }

@@ -31,7 +31,7 @@ struct Counters {
 /// in the context; the other functions throw.
 class Loop {
 public:
-    /// Collective; errors are the same on all ranks.
+    /// Creates the loop of a plan. Collective; errors are the same on all ranks.
     explicit Loop(surrogate_context* context, surrogate_plan* plan);
 
     surrogate_context* context() const { return context_; }

@@ -16,7 +16,8 @@ namespace surrogate::timeloop {
 /// point, otherwise 1.
 class PointWeights {
 public:
-    /// Collective; errors are the same on all ranks. The domain must outlive the object.
+    /// Reads the weights of the domain, which must outlive the object. Collective; errors are the
+    /// same on all ranks.
     PointWeights(surrogate_context* context, const surrogate_model* model, const Domain& domain,
                  bool is_output);
 

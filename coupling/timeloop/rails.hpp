@@ -24,7 +24,8 @@ public:
         int64_t n_violations = 0;
     };
 
-    /// `inputs` and `outputs` are the weights of the points of the two domains. Local.
+    /// Creates the guards. `inputs` and `outputs` are the weights of the points of the two domains.
+    /// Local.
     Rails(const surrogate_plan* plan, const surrogate_model* model, Fields* fields,
           PointWeights* inputs, PointWeights* outputs);
 

@@ -23,7 +23,7 @@ bool can_plan(const std::string& file, int64_t n_point);
 /// Points for any model of points, with the maximum number of dimensions: n points with the ids
 /// first .. first + n - 1, with weights for a model that uses them.
 struct TrialPoints {
-    /// Local. Throws std::bad_alloc or std::length_error.
+    /// Creates n points from number `first` on. Local. Throws std::bad_alloc or std::length_error.
     TrialPoints(const Model& model, int64_t n, int64_t first);
 
     /// Creates the domain of the points. Collective.

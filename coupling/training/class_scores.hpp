@@ -28,7 +28,8 @@ struct ClassScore {
 /// AUC other classes too. Local.
 class ClassScores {
 public:
-    /// `top_k`: numbers of classes for top_k_accuracy(), each 1 .. n_class().
+    /// Starts without samples. `top_k`: numbers of classes for top_k_accuracy(), each 1 ..
+    /// n_class().
     ClassScores(size_t n_output, const std::vector<int64_t>& top_k);
 
     /// Adds a sample. Returns false, and adds nothing, if no point with a weight above 0 has a

@@ -55,9 +55,9 @@ public:
     /// replaced then.
     bool has_earlier() const { return has_earlier_; }
 
-    /// Must be called before a checkpoint is written, and when it is complete. The first checkpoint
-    /// that replaces an earlier training also replaces the fingerprint, and the remaining files of
-    /// the earlier training are deleted.
+    /// Prepares the folder, before a checkpoint is written; checkpoint_is_complete() must follow.
+    /// The first checkpoint that replaces an earlier training also replaces the fingerprint, and
+    /// the remaining files of the earlier training are deleted.
     void prepare_checkpoint();
     void checkpoint_is_complete();
 

@@ -23,7 +23,8 @@ struct EpochRow {
 /// Holds all epochs of a training, including epochs before an interruption.
 class TrainHistory {
 public:
-    /// `loss` is the name of the loss, `outputs` are the names of the outputs.
+    /// Starts an empty history. `loss` is the name of the loss, `outputs` are the names of the
+    /// outputs.
     TrainHistory(std::string loss, std::vector<std::string> outputs)
         : loss_(std::move(loss)), outputs_(std::move(outputs)) {}
 

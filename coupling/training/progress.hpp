@@ -13,8 +13,8 @@ namespace surrogate::tool {
 /// epoch.
 class TrainProgress {
 public:
-    /// `is_silent` is set on all ranks but one, and with --quiet. `epoch` is the number of complete
-    /// epochs; `done` and `total` count batches.
+    /// Starts the clock. `is_silent` is set on all ranks but one, and with --quiet. `epoch` is the
+    /// number of complete epochs; `done` and `total` count batches.
     TrainProgress(int64_t n_epoch, int64_t epoch, int64_t done, int64_t total, bool is_silent);
     ~TrainProgress();
     TrainProgress(const TrainProgress&) = delete;

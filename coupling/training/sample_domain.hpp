@@ -24,9 +24,9 @@ struct Draw {
 /// domain; or the points of several samples on one rank, each of which is a cloud of the domain.
 class SampleDomain {
 public:
-    /// `rank` of the `size` ranks of the group. is_weighted: the points of the domain have the
-    /// weights of the data. has_several: read() may get several samples, without clouds of their
-    /// own. The data must outlive the object.
+    /// Keeps references: the data must outlive the object. `rank` of the `size` ranks of the group.
+    /// is_weighted: the points of the domain have the weights of the data. has_several: read() may
+    /// get several samples, without clouds of their own.
     SampleDomain(const TrainData& data, int rank, int size, bool is_weighted,
                  bool has_several = false)
         : data_(data),

@@ -12,7 +12,7 @@ namespace surrogate::tool {
 /// Holds the inputs of a model at this rank's points of a sample. Local.
 class SampleInputs {
 public:
-    /// The channels must outlive the object.
+    /// Keeps references: the channels must outlive the object.
     explicit SampleInputs(const std::vector<Channel>& channels)
         : channels_(channels), real_(channels.size()), integers_(channels.size()) {}
 

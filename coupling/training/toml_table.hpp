@@ -34,8 +34,8 @@ toml::table parse_toml(const std::string& text, const std::string& name);
 /// error and returns the default. Keys that were never requested are errors too.
 class TomlTable {
 public:
-    /// `name` is "[training]", for example, or "" for the file. `table` may be null, which means an
-    /// empty table.
+    /// Reads a table: `name` is "[training]", for example, or "" for the file. `table` may be null,
+    /// which means an empty table.
     TomlTable(const toml::table* table, std::string name, const toml::source_region& at,
               ConfigErrors* config_errors);
 

@@ -167,7 +167,7 @@ DeviceTable device_table();
 
 // ---- operands, packed on the host --------------------------------------------------------------
 
-/// Queries (H, M, D), scaled by s * log2(e).
+/// Returns the bytes of queries (H, M, D), scaled by s * log2(e).
 int64_t queries_bytes(Operand operand, const DeviceShape& shape);
 void pack_queries(Operand operand, const DeviceShape& shape, const float* by_latent, void* to);
 

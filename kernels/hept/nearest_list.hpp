@@ -25,8 +25,8 @@ struct NearestList {
         std::fill(distance, distance + k, std::numeric_limits<T>::infinity());
         std::fill(point, point + k, -1);
     }
-    /// Points are offered in ascending order: a point at the same distance is inserted after the
-    /// earlier one.
+    /// Inserts a point if it is near enough. Points are offered in ascending order: a point at the
+    /// same distance is inserted after the earlier one.
     void offer(T square, int32_t candidate) {
         if (!(square < distance[k - 1])) return;
         int64_t at = k - 1;

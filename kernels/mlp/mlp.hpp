@@ -27,8 +27,8 @@ struct ResidualMlp {
     int64_t n_in() const { return layers.front().n_in; }
     int64_t n_out() const { return layers.back().n_out; }
     int64_t n_hidden() const { return layers.size() > 1 ? layers.front().n_out : 0; }
-    /// Return true if x is added to the first layer's result, and if the input of the last layer is
-    /// added to the last layer's result.
+    /// Returns true if x is added to the first layer's result, and if the input of the last layer
+    /// is added to the last layer's result.
     bool adds_input() const {
         return layers.size() > 1 ? residual_in && n_in() == n_hidden()
                                  : residual_in && residual_out && n_in() == n_out();

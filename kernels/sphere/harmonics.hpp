@@ -31,8 +31,8 @@ void legendre_functions(double theta, int64_t n_degree, double* p);
 /// Tables of one transform. Immutable.
 class Harmonics {
 public:
-    /// csphase: odd orders change sign. Tables hold n_degree^2 / 2 numbers per row. A rank that
-    /// applies the inverse to some rows only needs the tables of [first_row, end_row).
+    /// Computes the tables: n_degree^2 / 2 numbers per row. csphase: odd orders change sign. A rank
+    /// that applies the inverse to some rows only needs the tables of [first_row, end_row).
     Harmonics(const Grid& grid, Truncation truncation, bool csphase);
     Harmonics(const Grid& grid, Truncation truncation, bool csphase, int64_t first_row,
               int64_t end_row);

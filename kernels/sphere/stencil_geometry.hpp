@@ -85,8 +85,8 @@ struct Phases {
     /// Returns the columns of a phase row `phase` (of the input) that a run of input columns
     /// covers.
     Run of_input(Run run, int64_t phase) const;
-    /// For a finer output grid, with `run` holding output columns around an input point: returns
-    /// the input columns whose run covers column `phase`.
+    /// Returns, for a finer output grid, the input columns whose run covers column `phase`; `run`
+    /// holds output columns around an input point.
     Run of_output(Run run, int64_t phase) const;
 
     int64_t n_column = 0, n_in = 1, n_out = 1;

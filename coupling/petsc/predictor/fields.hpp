@@ -35,7 +35,7 @@ public:
                         const Problem& problem);
     /// Returns the borrowed vectors to the DM.
     PetscErrorCode close();
-    /// Also frees its own memory, before a problem of another size.
+    /// Closes the fields and frees the memory of this object, before a problem of another size.
     PetscErrorCode reset();
 
     PetscErrorCode run(surrogate_plan* plan) const;
