@@ -29,9 +29,8 @@ opening = re.compile(r"(What|Who|Where|How|Whether|Of)\b")
 # Pages of the sources; share/doc/surrogate is the folder of an installation.
 page_path = re.compile(r"(?<![\w/])share/doc/(?!surrogate/)[\w/-]+\.md\b")
 # Headers in which the comment of every function begins with a verb, and plural nouns that are not verbs.
-finished = re.compile(r"((coupling|kernels)/.*|libsurrogate/src/(api|context|core|device|domain|file|model|model/family|plan"
-                      r"|plan/device|ranks|transport|layers(?!/device_image)|model/(flare|sphere)(?!/(device|attention|band|config|sites)))"
-                      r"|tests/install/vocabulary)/\w+\.hpp")
+finished = re.compile(r"(coupling|kernels|libsurrogate/src(?!/layers/device_image|/model/\w+/device_"
+                      r"|/model/sphere/(attention|band|config|sites))|tests/install/vocabulary)/(.*/)?\w+\.hpp")
 plurals = set("""As Bytes Channels Chunks Columns Counters Elements Gradients Indices Inputs Integers Is Items Its Kernels Keys
     Latents Layers Levels Messages Names Numbers Offsets Operands Outputs Pairs Parameters Positions Queries Ranges References
     Results Rows Scores Segments Stages Statistics This Tiles Tokens Values Weights Words""".split())

@@ -39,7 +39,7 @@ public:
 
     bool has(const std::string& tensor) const;
 
-    /// The bytes of a tensor, which must have this type and shape and its checksum.
+    /// Reads the bytes of a tensor, which must have this type and shape and its checksum.
     void read(const TensorEntry& expected, std::span<std::byte> to) const;
 
 private:

@@ -28,12 +28,12 @@ public:
     /// Sums of squares: Dx e, Dx target, Dy e, Dy target.
     static constexpr size_t n_sum = 4;
 
-    /// Collective; errors are agreed on. Point (i, j) has position i * n_y + j in the canonical
-    /// order of the domain, which has n_x * n_y points.
+    /// Plans the lines of a grid. Point (i, j) has position i * n_y + j in the canonical order of
+    /// the domain, which has n_x * n_y points. Collective; errors are agreed on.
     LatticeLoss(const PointDomain& domain, int64_t n_x, int64_t n_y, int64_t n_output);
 
-    /// Collective, without agreement: brings the fields to their lines. A rank that is not alive
-    /// sends zeros.
+    /// Scatters the fields to their lines. A rank that is not alive sends zeros. Collective,
+    /// without agreement.
     void bring(const kernels::Queue& queue, const Sample& sample, bool alive);
 
     /// Bounds of the gathered values. bounds (n_sum): largest squares of this rank; false if one is

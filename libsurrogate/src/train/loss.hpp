@@ -64,12 +64,12 @@ public:
 
     SampleOutcome measure(Communicator& comm, const Sample& sample, int64_t n_global,
                           SampleOutcome own) override;
-    /// A relative loss is undefined if the target is zero.
+    /// Returns the loss. A relative loss is undefined if the target is zero.
     double value() const override;
     /// Returns sqrt(sum w e^2) / sqrt(sum w target^2) of one output; infinite if only the target is
     /// zero.
     double error(size_t output) const override;
-    /// The gradient is 0 where prediction and target agree everywhere.
+    /// Computes the gradient, which is 0 where prediction and target agree everywhere.
     void gradient(const Sample& sample, double* to) const override;
     int64_t bytes() const override;
 
@@ -122,7 +122,7 @@ public:
 
     SampleOutcome measure(Communicator& comm, const Sample& sample, int64_t n_global,
                           SampleOutcome own) override;
-    /// The loss is undefined if the weights of all points are zero.
+    /// Returns the loss, which is undefined if the weights of all points are zero.
     double value() const override;
     /// Returns the fraction of the weight of the points of a class that is predicted as another
     /// class, of all points if there is one output; NaN if there are none.

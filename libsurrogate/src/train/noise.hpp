@@ -26,8 +26,8 @@ public:
     /// no_memory).
     void follow(const Plan& plan);
 
-    /// Inputs with the noise of a sample, in memory of this object until the next call. What is not
-    /// finite stays so. Local; throws no_memory.
+    /// Returns inputs with the noise of a sample, in memory of this object until the next call.
+    /// Values that are not finite stay so. Local; throws no_memory.
     std::span<const Column> on(const Plan& plan, std::span<const Column> inputs, int64_t sample);
 
     int64_t bytes() const {

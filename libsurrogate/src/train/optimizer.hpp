@@ -30,16 +30,17 @@ bool decays(const MasterWeights::Entry& entry);
 /// torch.optim.SGD.
 class Optimizer {
 public:
-    /// master must outlive the object. Allocates all memory, including the memory of precise().
+    /// Allocates all memory, including the memory of precise(). master must outlive the object.
     /// fixed: names of weights that are not changed, not even by decay.
     Optimizer(MasterWeights& master, const Recipe& recipe, const kernels::Queue& queue,
               std::span<const std::string> fixed = {});
 
-    /// Gradients (arena) times `factor`; returns their norm, whose terms are added in one order.
+    /// Multiplies gradients (arena) by `factor`; returns their norm, whose terms are added in one
+    /// order.
     double scale(std::span<double> gradients, double factor) const;
 
-    /// One step with gradients (arena), shortened to the recipe's clip if their norm is `norm`.
-    /// Weights are as before until MasterWeights::refresh().
+    /// Makes one step with gradients (arena), shortened to the recipe's clip if their norm is
+    /// `norm`. Weights are as before until MasterWeights::refresh().
     void step(std::span<const double> gradients, double norm, const Rate& rate);
 
     int64_t n_step() const { return n_step_; }

@@ -31,7 +31,7 @@ public:
     /// few coordinates), limit, the errors of canonical_positions, bad_alloc.
     void prepare(const Sample& sample, std::optional<int64_t> number);
 
-    /// The loss is undefined without positive pairs.
+    /// Returns the loss, which is undefined without positive pairs.
     double value() const override;
     /// Returns NaN: the channels of an embedding have no error.
     double error(size_t output) const override;
@@ -42,11 +42,11 @@ protected:
     /// Provides memory for a sample. Throws bad_alloc.
     virtual void allocate(int64_t n_point) = 0;
 
-    /// Row of each point in the pairs, (n_point).
+    /// Returns the row of each point in the pairs, (n_point).
     int32_t row(int64_t point) const { return rows_[point]; }
     const kernels::losses::PairRows& pairs() const { return pairs_; }
     std::span<const int32_t> labels() const { return span(labels_); }
-    /// Positive pairs of each label.
+    /// Returns the positive pairs of each label.
     std::span<const int64_t> counts() const { return span(counts_); }
     int64_t pair_bytes() const;
 

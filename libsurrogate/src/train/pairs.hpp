@@ -44,7 +44,7 @@ struct PairPoints {
 /// number of threads. Local.
 class Pairs {
 public:
-    /// random: random pairs as a fraction of the listed ones.
+    /// Sets the rule of neighbors. random: random pairs as a fraction of the listed ones.
     Pairs(double radius, int64_t n_neighbor, double random, const kernels::Queue& queue)
         : radius_(radius), most_neighbors_(n_neighbor), random_(random), queue_(queue) {}
 

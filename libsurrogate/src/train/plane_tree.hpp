@@ -15,7 +15,7 @@ public:
     struct Neighbor {
         double square = 0;  ///< of the distance
         int32_t point = 0;
-        /// The nearer one first, at equal distances the one of smaller index.
+        /// Orders by distance, the nearer one first, at equal distances by index.
         bool operator<(const Neighbor& other) const {
             return square < other.square || (square == other.square && point < other.point);
         }

@@ -16,7 +16,7 @@ namespace surrogate::impl {
 class Reservoir {
 public:
     Reservoir() = default;
-    /// stream: which of several reservoirs of the seed.
+    /// Starts empty. stream: number of the reservoir among several of the seed.
     Reservoir(int64_t capacity, int64_t seed, int64_t stream)
         : capacity_(capacity),
           random_(static_cast<uint64_t>(seed), static_cast<uint64_t>(stream)) {}
@@ -26,16 +26,16 @@ public:
         int64_t revision = 0;             // of the points
     };
 
-    /// Slot of the next sample; -1: it is not stored.
+    /// Returns the slot of the next sample; -1: it is not stored.
     int64_t next_slot() const;
-    /// The sample was written to the slot of next_slot(), or was not kept.
+    /// Records that the sample was written to the slot of next_slot(), or was not stored.
     void note_given(int64_t slot);
-    /// Slot `slot`, or a new one behind the last. Throws bad_alloc.
+    /// Returns slot `slot`, or a new one behind the last. Throws bad_alloc.
     Slot& slot(int64_t slot);
 
-    /// A slot for the next sample of a step; there is one.
+    /// Draws a slot for the next sample of a step; there is one.
     int64_t draw();
-    /// The draw did not happen.
+    /// Reverts the last draw().
     void undo_draw() { --n_drawn_; }
 
     int64_t n_kept() const { return n_kept_; }
@@ -44,7 +44,7 @@ public:
     int64_t capacity() const { return capacity_; }
     int64_t bytes() const;
 
-    /// For checkpoints.
+    /// Sets the counts of a checkpoint.
     void set_counts(int64_t n_kept, int64_t n_given, int64_t n_drawn);
 
 private:

@@ -23,23 +23,24 @@ struct Group {
 /// points stand in their canonical order: the same for any number of ranks and any partition.
 class SampleGather {
 public:
-    /// Collective over the group, which agrees on errors. shared: the group's context; domain: of a
-    /// plan of theirs.
+    /// Plans the gather of a group, which agrees on errors. shared: the group's context; domain: of
+    /// a plan of theirs. Collective over the group.
     SampleGather(Communicator& data_parallel, const std::shared_ptr<Context>& shared,
                  const Group& group, const Domain& domain, int64_t n_column);
 
-    /// Collective over data_parallel, with agreement: before all others. Takes all memory.
+    /// Takes all memory. Called before all others. Collective over data_parallel, with agreement.
     void connect();
 
-    /// Numbers of a whole sample.
+    /// Returns the numbers of a whole sample.
     int64_t n_number() const { return n_global_ * n_column_; }
 
-    /// Collective over data_parallel. columns (n_column, n_local) of the ranks of group `index`, of
-    /// others not read; returns (n_global, n_column) on the first rank, which belongs to this
-    /// object.
+    /// Gathers columns (n_column, n_local) of the ranks of group `index`; columns of other ranks
+    /// are not read. Returns (n_global, n_column) on the first rank, in memory of this object.
+    /// Collective over data_parallel.
     std::span<double> gather(int64_t index, const double* columns);
 
-    /// The reverse: `whole()`, filled on the first rank, to columns of the ranks of the group.
+    /// Scatters `whole()`, filled on the first rank, to columns of the ranks of the group.
+    /// Collective over data_parallel.
     void scatter(int64_t index, double* columns);
     std::span<double> whole() { return {whole_.begin(), whole_.end()}; }
 

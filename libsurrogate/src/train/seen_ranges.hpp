@@ -21,13 +21,13 @@ public:
 
     /// Adds a column of `n` values. Takes no memory.
     void note(size_t field, const Column& column, NumberKind kind, int64_t n);
-    /// The same of doubles; those without weight are left out. weights: (n) or null.
+    /// Adds `n` doubles, except numbers without weight. weights: (n) or null.
     void note(size_t field, const double* values, const double* weights, int64_t n);
 
-    /// The step is complete, or left out.
+    /// Ends the step, which is complete or left out.
     void end_step(bool is_complete);
 
-    /// (n_field) of all steps so far.
+    /// Returns the ranges (n_field) of all steps so far.
     std::span<FieldRange> complete() { return complete_; }
     std::span<const FieldRange> complete() const { return complete_; }
 

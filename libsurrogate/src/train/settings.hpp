@@ -69,10 +69,10 @@ public:
     /// Throws unknown_name (near misses) or invalid_argument (says what is allowed).
     void set(std::string_view key, std::string_view value);
 
-    /// All settings as numbers. Throws invalid_argument if they contradict each other.
+    /// Returns all settings as numbers. Throws invalid_argument if they contradict each other.
     Recipe recipe() const;
 
-    /// All keys with their values, those with defaults too; numbers in their shortest form.
+    /// Returns all keys with their values, also keys with defaults; numbers in their shortest form.
     std::map<std::string, std::string> all() const;
 
     /// Returns all() with the keys and losses of version 0.1, which checkpoints keep. Keys that

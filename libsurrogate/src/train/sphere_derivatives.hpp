@@ -25,7 +25,7 @@ namespace surrogate::impl {
 /// 7 (W11).
 class SphereDerivatives {
 public:
-    /// Collective; errors are agreed on.
+    /// Plans the exchange of rows. Collective; errors are agreed on.
     SphereDerivatives(const SphereDomain& domain, int64_t n_output, const kernels::Queue& queue);
 
     /// Computes the derivatives of a sample. scales: (n_output). Collective, without agreement; a

@@ -28,8 +28,9 @@ namespace surrogate::impl {
 /// optimizer are the same on all ranks.
 class Trainer {
 public:
-    /// Collective over data_parallel; throws on all ranks. shared: the plan's context;
-    /// data_parallel: that one, or one of which it is a part. The plan outlives the trainer.
+    /// Makes the trainer of a plan, which outlives it. shared: the plan's context; data_parallel:
+    /// the plan's context, or one of which it is a part. Collective over data_parallel; throws on
+    /// all ranks.
     Trainer(Plan& plan, std::shared_ptr<Context> shared, std::shared_ptr<Context> data_parallel,
             const TrainingSettings& settings);
     Trainer(const Trainer&) = delete;
@@ -66,7 +67,8 @@ public:
     void save(const char* note, const char* path);
     void restore(const char* path);
 
-    /// Collective over the plan's context, with the same outcome on all its ranks.
+    /// Implements surrogate_trainer_validate(). Collective over the plan's context, with the same
+    /// outcome on all its ranks.
     double validate(double* error);
     void add_validation_loss(double loss);
 

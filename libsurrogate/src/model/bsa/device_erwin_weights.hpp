@@ -43,7 +43,7 @@ public:
     /// side.
     const kernels::DeviceChannels& pair() const { return pair_; }
     kernels::DeviceChannels features() const { return kernels::plain_channels(config_.n_feature); }
-    /// Return the channels that pooling from a level reads, that unpooling to it reads, and that
+    /// Returns the channels that pooling from a level reads, that unpooling to it reads, and that
     /// unpooling writes.
     kernels::DeviceChannels pooled(size_t level) const;
     kernels::DeviceChannels unpooled(size_t level) const;
@@ -51,7 +51,7 @@ public:
 
     kernels::DeviceChannels outputs() const { return kernels::plain_channels(config_.n_output); }
 
-    /// Return weight and bias of the features of coordinates; null if there are none.
+    /// Returns weight and bias of the features of coordinates; null if there are none.
     const float* encoding() const { return encoding_; }
     const float* encoding_bias() const { return encoding_bias_; }
     const kernels::DeviceLinear& embedding() const { return embedding_; }

@@ -44,8 +44,8 @@ Config parse_config(const nlohmann::json& network);
 /// Returns the specifications of all weights under the names of the official code.
 std::vector<TensorSpec> layout(const Config& config);
 
-/// Return prefixes of weight names: of the layer of the features, of message-passing step t, and of
-/// the transition from level l to the next one and back.
+/// Returns prefixes of weight names: of the layer of the features, of message-passing step t, and
+/// of the transition from level l to the next one and back.
 std::string embed_name(const Config& config);
 std::string message_name(const Config& config, int64_t step);
 std::string update_name(const Config& config, int64_t step);

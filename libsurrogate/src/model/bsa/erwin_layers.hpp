@@ -36,10 +36,10 @@ struct NormedLinear {
 template <class T>
 class NormedSums {
 public:
-    /// name: prefix of the tensors "proj" and "norm"; n_norm: channels of the norm. Allocates.
+    /// Allocates. name: prefix of the tensors "proj" and "norm"; n_norm: channels of the norm.
     NormedSums(const Weights<T>& weights, const std::string& name, int64_t n_norm, int n_thread);
 
-    /// Return the sums of the combined layer, and of s without its part in them (n_norm).
+    /// Returns the sums of the combined layer, and of s without its part in them (n_norm).
     kernels::LinearGradient combined(int thread) {
         return {set(thread), set(thread) + linear_.n_in * linear_.n_out};
     }

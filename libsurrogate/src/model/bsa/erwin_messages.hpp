@@ -44,8 +44,8 @@ public:
     /// errors of edges_of().
     ///   route  from the solver's points to the order of the tree
     void connect(const TreePoints& points, const RowRoute& route);
-    /// The same, but the points are the tree's, and run() stores the values below for a backward
-    /// pass.
+    /// Connects as connect(), but the points are the tree's, and run() stores the values below for
+    /// a backward pass. Collective.
     void connect_in_tree(const TreePoints& points, const RowRoute& route, const TreePlan<T>& tree);
 
     /// Computes rows(). Collective.
@@ -53,8 +53,8 @@ public:
     /// Returns h of the points, (n_point, C).
     const T* rows() const { return h_.data(); }
 
-    /// Return values of a step for a backward pass: h before the step, of the points and of sources
-    /// on other ranks (n_row, C), and the means of its messages (C) in tiles of points.
+    /// Returns values of a step for a backward pass: h before the step, of the points and of
+    /// sources on other ranks (n_row, C), and the means of its messages (C) in tiles of points.
     const T* kept_h(size_t step) const { return kept_h_[step].data(); }
     kernels::Tiles<const T> kept_mean(size_t step) const {
         return {kept_mean_[step].data(), n_channel_, n_point_};
@@ -77,7 +77,7 @@ private:
     struct Scratch {
         kernels::Buffer<T> in, out, features, positions;
     };
-    /// position(i, k): coordinate k of point i.
+    /// Reads position(i, k), coordinate k of point i.
     template <class PositionOf>
     void set_points(int64_t n_point, const PositionOf& position);
     std::vector<NeighborExchange::Want> find_sources();

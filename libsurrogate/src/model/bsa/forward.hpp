@@ -61,9 +61,9 @@ public:
     void attend_as_kept();
 
 protected:
-    /// Called after the groups first .. end - 1 of this rank have chosen their blocks in a layer,
-    /// which are in work().chosen(). May be called by several threads at once. This implementation
-    /// does nothing.
+    /// Tells a backward pass that the groups first .. end - 1 of this rank have chosen their blocks
+    /// in a layer, which are in work().chosen(). May be called by several threads at once. This
+    /// implementation does nothing.
     virtual void on_blocks_chosen(int64_t /*layer*/, Range /*groups*/) {}
 
 private:

@@ -32,8 +32,8 @@ public:
     LayerGradient(const LayerGradient&) = delete;
     LayerGradient& operator=(const LayerGradient&) = delete;
 
-    /// Before and after the forward pass of a layer. The results of sparse attention are stored,
-    /// unless saves_less.
+    /// Prepares a layer before its forward pass, and stores its results after it, results of sparse
+    /// attention unless saves_less.
     void begin_forward(int64_t layer);
     void end_forward(int64_t layer);
     bool stores_attention() const { return !stored_.empty(); }

@@ -75,7 +75,7 @@ public:
     explicit EndSums(const Config& config);
     /// Sets whether sums are wanted; if not, all addresses are null, and move_to() does nothing.
     void want(bool is_wanted) { lay_out(is_wanted ? memory_.data() : nullptr); }
-    /// As LayerSums::move_to().
+    /// Moves a part as LayerSums::move_to().
     void move_to(const SumTarget& target, Part part);
 
     double* fourier = nullptr;  ///< (c_in / 2, d)

@@ -68,7 +68,7 @@ public:
     int64_t bytes() const { return memory_.bytes(); }
 
 private:
-    /// Tiles of 1 MiB stay in cache for all keys of a thread.
+    /// Returns the tiles at once: 1 MiB stays in cache for all keys of a thread.
     static int64_t at_once(int64_t tile_bytes) {
         return std::max<int64_t>(1, (int64_t{1} << 20) / tile_bytes);
     }

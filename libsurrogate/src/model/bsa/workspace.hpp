@@ -69,7 +69,7 @@ public:
 
     std::span<int32_t> chosen() { return {chosen_.data(), static_cast<size_t>(chosen_.size())}; }
 
-    /// TreePlan::move_size() elements, free between layers
+    /// Returns TreePlan::move_size() elements, which are free between layers.
     T* free_memory() { return qkvy_.data(); }
     T* coarse_rows() { return part(3); }  ///< (n_block, 2C)
 

@@ -13,8 +13,8 @@ namespace surrogate::impl::exported {
 /// A package of machine code that the plug-in has opened.
 class Package {
 public:
-    /// `name`: file name for messages. Local. Throws not_supported (no plug-in, a package for a
-    /// device), bad_file, no_memory, io.
+    /// Opens a package. `name`: file name for messages. Local. Throws not_supported (no plug-in, a
+    /// package for a device), bad_file, no_memory, io.
     Package(const std::string& name, std::span<const std::byte> bytes);
     ~Package() { plugin_.close(handle_); }
     Package(const Package&) = delete;

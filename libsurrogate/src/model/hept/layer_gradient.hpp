@@ -94,7 +94,7 @@ private:
         return now_->sums.data() + (h * plan_->n_own() + token) * shape().n_sum();
     }
     const kernels::hept::RowShape& shape() const { return attention_.shape(); }
-    /// Numbers of a token: gradient of the query, then of key and value.
+    /// Returns the numbers of a token: gradient of the query, then of key and value.
     int64_t n_token_gradient() const { return 2 * shape().n_query() + config_.h_dim; }
 
     void attend(int64_t l, Communicator& comm, const kernels::Tiles<const T>& h,

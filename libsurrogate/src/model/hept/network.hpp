@@ -20,7 +20,7 @@ std::vector<TensorSpec> required_tensors(const Card& card, int64_t n_found);
 std::unique_ptr<Network> make_network(const ModelFile& file,
                                       const std::shared_ptr<const MasterWeights>& weights);
 
-/// Return the initial distribution of tensor `i`, and whether a tensor belongs to the layer that
+/// Returns the initial distribution of tensor `i`, and whether a tensor belongs to the layer that
 /// returns the outputs, as the functions of the table of families do.
 InitialValues initial_values(const Card& card, const Layout& layout, size_t i, uint64_t seed);
 bool is_of_output(const Card& card, const TensorSpec& tensor);

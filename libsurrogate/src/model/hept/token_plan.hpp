@@ -81,14 +81,14 @@ public:
     int64_t n_own() const { return n_own_; }      ///< with copies
     int64_t n_token() const { return n_token_; }  ///< with ghost tokens
     int64_t n_place() const { return n_place_; }  ///< sorted positions of each row on this rank
-    /// (n_own - n_point): their points
+    /// Returns the points of copies (n_own - n_point).
     std::span<const int32_t> copied() const { return copied_; }
-    /// (n_own): ids of the points; copies have the number of points of all clouds, plus the number
-    /// of the copy, counted over all clouds
+    /// Returns ids of the points (n_own); copies have the number of points of all clouds, plus the
+    /// number of the copy, counted over all clouds.
     std::span<const int64_t> ids() const { return ids_; }
     std::span<const Block> blocks() const { return blocks_; }
-    /// (number of blocks + 1): first point of each block when the points of a cloud are divided
-    /// into blocks in the owner order; a rank owns whole blocks of points
+    /// Returns the first point of each block (number of blocks + 1) when the points of a cloud are
+    /// divided into blocks in the owner order; a rank owns whole blocks of points.
     std::span<const int64_t> block_points() const { return block_points_; }
     std::span<const Neighbor> neighbors() const { return neighbors_; }  ///< by ascending rank
 
