@@ -6,7 +6,7 @@
 
 The model of train.toml on the image of latitudes and longitudes: convolutions of 3 x 3, attention with equal weights to all points
 or to 7 x 7, without knowledge of poles and of the periodic longitude, and the position embedding of the spherical model. Parameters,
-recipe, order of the samples and loss (with the weights of the quadrature) are those of the spherical models.
+recipe and loss (with the weights of the quadrature) are those of the spherical models; samples come in a random order of its own.
 """
 
 import math
