@@ -5,7 +5,7 @@
     python3 tradeoff.py        writes tradeoff.csv, tradeoff.png and collisions.csv beside this file (three minutes on one core)
 
 After section 3 and figure 2 of the paper on HEPT (arXiv 2402.12535). The kernel is exp(-dist^2 / (2 sigma^2)) up to the radius R = 3 sigma
-in which a point has 64 neighbors on average, and zero beyond. The error is |approximation - kernel| / |kernel| in the Frobenius norm over
+in which a point has 64 neighbors (fewer at the border), and zero beyond. The error is |approximation - kernel| / |kernel| in the Frobenius norm over
 all pairs. A method that evaluates some pairs exactly and leaves out the others has the error of those that it leaves out.
 """
 
