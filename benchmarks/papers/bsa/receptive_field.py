@@ -23,7 +23,7 @@ from mpl_toolkits.mplot3d.art3d import Poly3DCollection  # noqa: E402
 
 here = os.path.dirname(os.path.abspath(__file__))
 model = os.path.join(here, "../../../share/models/airflow.safetensors")
-PLACES = ((0.3, 0.4, 0.7), (2.6, 0.5, 1.4))
+TARGETS = ((0.3, 0.4, 0.7), (2.6, 0.5, 1.4))
 
 
 def read(path):
@@ -42,9 +42,9 @@ def write_body(path):
     airflow = os.path.join(sys.argv[1], "airflow")
     subprocess.run([airflow, "-points", "3800", "-panels", "500", "-seed", "3001", "-model", "", "-output", "body"], check=True)
     grid = read("body/cars/step_000000.vtu")
-    place, normal = points_of(grid), vtk_to_numpy(grid.GetPointData().GetArray("normal"))
-    side = numpy.where(place[:, 1] < 0, -1, 1)
-    inputs = {"along": place[:, 0], "across": side * place[:, 1], "height": place[:, 2]}
+    points, normal = points_of(grid), vtk_to_numpy(grid.GetPointData().GetArray("normal"))
+    side = numpy.where(points[:, 1] < 0, -1, 1)
+    inputs = {"along": points[:, 0], "across": side * points[:, 1], "height": points[:, 2]}
     inputs |= {"normal.along": normal[:, 0], "normal.across": side * normal[:, 1], "normal.up": normal[:, 2]}
     for name, values in inputs.items():
         array = numpy_to_vtk(values, deep=True)
@@ -56,31 +56,31 @@ def write_body(path):
     writer.Write()
 
 
-def draw(figure, position, grid, place):
+def draw(figure, position, grid, target):
     points, influence = points_of(grid), vtk_to_numpy(grid.GetPointData().GetArray("receptive_field"))
     level = numpy.log10(numpy.maximum(influence / influence.max(), 1e-6))
     cells = [[grid.GetCell(i).GetPointId(k) for k in range(grid.GetCell(i).GetNumberOfPoints())] for i in range(grid.GetNumberOfCells())]
     axes = figure.add_subplot(*position, projection="3d", computed_zorder=False)
     faces = matplotlib.cm.viridis((numpy.array([level[cell].mean() for cell in cells]) + 4) / 4)
     axes.add_collection3d(Poly3DCollection([points[cell] for cell in cells], facecolors=faces, edgecolors=faces, linewidths=0.2))
-    axes.scatter(*points[numpy.linalg.norm(points - place, axis=1).argmin()], color="red", s=12, zorder=9)
+    axes.scatter(*points[numpy.linalg.norm(points - target, axis=1).argmin()], color="red", s=12, zorder=9)
     axes.set(xlim=(points[:, 0].min(), points[:, 0].max()), ylim=(points[:, 1].min(), points[:, 1].max()))
     axes.set_box_aspect(numpy.ptp(points, axis=0), zoom=1.1)
-    axes.view_init(25, 125 if place[0] > 1 else 215)
+    axes.view_init(25, 125 if target[0] > 1 else 215)
     axes.set_axis_off()
-    print(f"{place}: {(influence > 0).mean():.0%} of {len(points)} points have influence, {(level > -2).mean():.1%} above a hundredth of the largest")
+    print(f"{target}: {(influence > 0).mean():.0%} of {len(points)} points have influence, {(level > -2).mean():.1%} above a hundredth of the largest")
 
 
 def main():
     folder = sys.argv[2] if len(sys.argv) > 2 else here
     write_body("body.vtu")
     figure = plt.figure(figsize=(10, 3.2))
-    for number, place in enumerate(PLACES):
+    for number, target in enumerate(TARGETS):
         out = f"seen_{number}.vtu"
-        field = ",".join(map(str, place))
+        field = ",".join(map(str, target))
         program = os.path.join(sys.argv[1], "surrogate")
         subprocess.run([program, "predict", model, "--mesh", "body.vtu", "--out", out, "--overwrite", "--receptive-field", field], check=True)
-        draw(figure, (1, 2, number + 1), read(out), place)
+        draw(figure, (1, 2, number + 1), read(out), target)
     colors = matplotlib.cm.ScalarMappable(matplotlib.colors.LogNorm(1e-4, 1), "viridis")
     figure.subplots_adjust(0, 0, 0.9, 1, 0, 0)
     figure.colorbar(colors, cax=figure.add_axes((0.91, 0.15, 0.015, 0.7)), label="influence / largest")

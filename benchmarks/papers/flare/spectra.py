@@ -45,12 +45,12 @@ def main():
         for block, panel in enumerate(panel_row):
             panel.semilogy(1 + numpy.arange(values.shape[2]), numpy.maximum(values[block].T, 1e-12), linewidth=0.8)
             panel.set(ylim=(1e-9, 2), title=f"block {block + 1}" if name == "independent latents" else "")
-            share = values[block] / values[block].sum(1, keepdims=True)
-            entropy = -(share * numpy.log(numpy.maximum(share, 1e-300))).sum(1)
+            fraction = values[block] / values[block].sum(1, keepdims=True)
+            entropy = -(fraction * numpy.log(numpy.maximum(fraction, 1e-300))).sum(1)
             above = (values[block] > 1e-6).sum(1)
             rows.append((name, block + 1, f"{values[block, :, 1].mean():.3f}", f"{above.mean():.1f}", f"{numpy.exp(entropy).mean():.2f}",
                          f"{above.min()} to {above.max()}"))  # fmt: skip
-    figure.supxlabel("number of the eigenvalue; one curve a head", fontsize=10)
+    figure.supxlabel("number of the eigenvalue; one curve per head", fontsize=10)
     figure.tight_layout()
     figure.savefig(os.path.join(folder, "spectra.png"), dpi=100)
     header = ("latents", "block", "second eigenvalue", "above 1e-6", "effective rank", "above 1e-6, of heads")

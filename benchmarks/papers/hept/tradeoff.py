@@ -47,7 +47,7 @@ class Problem:
 
 
 def fourier_features(problem, n_feature, random):
-    """Returns (error, multiply-adds of a point) of n_feature / 2 cosines and sines."""
+    """Returns (error, multiply-adds per point) of n_feature / 2 cosines and sines."""
     frequencies = random.standard_normal((AXES, n_feature // 2)) / problem.sigma
     phase = problem.points @ frequencies
     features = np.hstack([np.cos(phase), np.sin(phase)]).astype(np.float32) * np.float32(math.sqrt(2 / n_feature))
@@ -67,7 +67,7 @@ def bucket_of(codes):
 
 
 def hash_table(problem, width, n_hash, random):
-    """Returns (pairs found, pairs evaluated by a point) of one table of E2LSH with n_hash hashes."""
+    """Returns (pairs found, pairs evaluated per point) of one table of E2LSH with n_hash hashes."""
     directions, shift = random.standard_normal((AXES, n_hash)), random.random(n_hash)
     bucket = bucket_of(np.floor(problem.points @ directions / (width * problem.radius) + shift))
     a, b = problem.pairs.T
@@ -77,16 +77,15 @@ def hash_table(problem, width, n_hash, random):
 def block_table(problem, block, regions, random):
     """Returns the same of one table of HEPT: points in the order of (region, hash), blocks of equal size."""
     first = random.uniform(2, 2 * math.sqrt(regions) - 2)
-    slabs = (first, regions / first)
     region = np.zeros(N, np.int64)
-    for axis, n_slab in enumerate(slabs):
-        rank = np.argsort(np.argsort(problem.points[:, axis]))
-        region = region * (int(n_slab) + 2) + (rank * n_slab / N).astype(np.int64)
+    for axis, n_interval in enumerate((first, regions / first)):
+        position = np.argsort(np.argsort(problem.points[:, axis]))
+        region = region * (int(n_interval) + 2) + (position * n_interval / N).astype(np.int64)
     order = np.lexsort((problem.points @ random.standard_normal(AXES), region))
-    of = np.empty(N, np.int64)
-    of[order] = np.arange(N) // block
+    point_block = np.empty(N, np.int64)
+    point_block[order] = np.arange(N) // block
     a, b = problem.pairs.T
-    return of[a] == of[b], float(block)
+    return point_block[a] == point_block[b], float(block)
 
 
 def rows_of_tables(problem, method, parameters, table):
@@ -128,7 +127,7 @@ def plot(rows, path):
         front = [row for row in best([row for row in rows if row[0] == method]) if row[3] > 1e-4]
         axes.loglog([row[2] for row in front], [row[3] for row in front], style, markersize=4, label=method)
     axes.axvline(N * (AXES + CHANNELS), color="gray", linestyle=":", label="all pairs")
-    axes.set(xlabel="multiply-adds of a point", ylabel="error of the kernel", title=f"{N:,} points, {NEIGHBORS} neighbors")
+    axes.set(xlabel="multiply-adds per point", ylabel="error of the kernel", title=f"{N:,} points, {NEIGHBORS} neighbors")
     axes.legend()
     figure.tight_layout()
     figure.savefig(path, dpi=120)

@@ -5,7 +5,7 @@
     python3 planar.py hours.h5 held_out.h5 neighborhood|global predictions.npy
 
 The model of train.toml on the image of latitudes and longitudes: convolutions of 3 x 3, attention with equal weights to all points
-or to 7 x 7, without knowledge of poles and of the periodic longitude, and the position embedding of the spherical model. Parameters,
+or to 7 x 7, without poles and without periodic longitude, and the position embedding of the spherical model. Parameters,
 recipe and loss (with the weights of the quadrature) are those of the spherical models; samples come in a random order of its own.
 """
 
