@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Error of a sparse kernel against operations: random Fourier features, hashing (OR, OR and AND), and the blocks of HEPT.
 
-    python3 tradeoff.py        writes tradeoff.csv, tradeoff.png and collisions.csv beside this file (three minutes on one core)
+    python3 tradeoff.py        writes tradeoff.csv, tradeoff.png and collisions.csv beside this file (four minutes on one core)
 
 After section 3 and figure 2 of the paper on HEPT (arXiv 2402.12535). The kernel is exp(-dist^2 / (2 sigma^2)) up to the radius R = 3 sigma
 in which a point has 64 neighbors (fewer at the border), and zero beyond. The error is |approximation - kernel| / |kernel| in the Frobenius norm over
@@ -25,6 +25,7 @@ N, NEIGHBORS, AXES, CHANNELS = 30_000, 64, 2, 24
 WIDTHS = (0.5, 1, 1.5, 2, 3, 4, 6, 8)  # of the slots of a hash, in units of R
 TABLES = (1, 2, 3, 4, 6, 8, 12)
 HASHES = (1, 2, 3, 4)  # of which all must agree
+BLOCKS, REGIONS = (50, 100, 150), (50, 100, 200)  # of HEPT
 
 
 class Problem:
@@ -107,8 +108,8 @@ def study(problem, random):
         method = "OR" if n_hash == 1 else "OR and AND"
         for width in WIDTHS:
             yield from rows_of_tables(problem, method, f"{n_hash} hashes of {width:g} R", lambda: hash_table(problem, width, n_hash, random))
-    for block in (50, 100, 150):
-        for regions in (50, 100, 200):
+    for block in BLOCKS:
+        for regions in REGIONS:
             yield from rows_of_tables(problem, "HEPT", f"blocks of {block}, {regions} regions", lambda: block_table(problem, block, regions, random))
 
 
@@ -121,14 +122,34 @@ def best(rows):
     return front
 
 
+def tables_of_blocks(rows, block):
+    """Returns [(tables, multiply-adds, error)] of HEPT with one size of blocks, each with the best number of regions."""
+    found = {}
+    for method, parameters, operations, error in rows:
+        if method == "HEPT" and parameters.startswith(f"blocks of {block},"):
+            tables = int(parameters.split()[-2])
+            found[tables] = min(found.get(tables, (operations, error)), (operations, error))
+    return [(tables, *point) for tables, point in found.items()]
+
+
 def plot(rows, path):
-    figure, axes = plt.subplots(figsize=(6.5, 4.5))
+    figure, (axes, blocks) = plt.subplots(1, 2, figsize=(11, 4.5))
     for method, style in (("random Fourier features", "k^-"), ("OR", "C1s-"), ("OR and AND", "C0o-"), ("HEPT", "C2D-")):
         front = [row for row in best([row for row in rows if row[0] == method]) if row[3] > 1e-4]
         axes.loglog([row[2] for row in front], [row[3] for row in front], style, markersize=4, label=method)
     axes.axvline(N * (AXES + CHANNELS), color="gray", linestyle=":", label="all pairs")
     axes.set(xlabel="multiply-adds per point", ylabel="error of the kernel", title=f"{N:,} points, {NEIGHBORS} neighbors")
     axes.legend()
+    for block in BLOCKS:
+        tables, operations, error = zip(*tables_of_blocks(rows, block))
+        color = blocks.loglog(operations, error, "o-", markersize=4, label=f"blocks of {block}")[0].get_color()
+        offset = (4, 4) if block == BLOCKS[-1] else (-8, -10)
+        for n, *point in zip(tables, operations, error):
+            blocks.annotate(n, point, xytext=offset, textcoords="offset points", fontsize=8, color=color)
+    blocks.set_xticks((1e3, 2e3, 5e3, 1e4, 2e4, 5e4), ("1,000", "2,000", "5,000", "10,000", "20,000", "50,000"))
+    blocks.minorticks_off()
+    blocks.set(xlabel="multiply-adds per point", ylabel="error of the kernel", title="HEPT; numbers of tables at the points")
+    blocks.legend()
     figure.tight_layout()
     figure.savefig(path, dpi=120)
 
