@@ -29,7 +29,7 @@ def main():
     rows = []
     for name, published in PUBLISHED.items():
         flops, _ = operations_of(plan_of("bsa", BSA_VARIANTS[name], points, 0, 1))
-        rows.append((name, f"{published:.2f}", f"{flops / 1e9:.2f}", f"{100 * (flops / 1e9 / published - 1):+.1f} %"))
+        rows.append((name, f"{published:.2f}", f"{flops / 1e9:.2f}", f"{100 * (flops / 1e9 / published - 1):+.2f} %"))
     write_table(here, ("variant", "GFLOP, paper", "GFLOP, here", "difference"), rows)
 
 
