@@ -10,23 +10,21 @@ recipe and loss (with the weights of the quadrature) are those of the spherical 
 """
 
 import math
+import os
 import sys
 import time
+import tomllib
 
-import h5py
 import numpy as np
 import torch
 from rotation import legendre
+from shallow_water import FIELDS, read
 from torch import nn
 
-FIELDS = ("geopotential", "vorticity", "divergence")
-CHANNELS, LAYERS, EPOCHS, BATCH, RATE = 64, 4, 2, 4, 1.5e-3
-
-
-def read(path):
-    """Returns states [run, hour, field, lat, lon] and the latitudes in degrees."""
-    with h5py.File(path) as file:
-        return np.stack([file[name][:] for name in FIELDS], axis=2), file["lat"][:]
+with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "train.toml"), "rb") as file:
+    recipe = tomllib.load(file)
+network, training = recipe["model"]["network"], recipe["training"]
+CHANNELS = network["embed_dim"]
 
 
 def embedding(colatitude, columns):
@@ -84,10 +82,10 @@ class Planar(nn.Module):
         nn.init.normal_(self.encoder.weight, std=1 / math.sqrt(27))
         coarse = np.radians(90 - (latitude[0::2] + latitude[1::2]) / 2)
         self.register_buffer("position", embedding(coarse, columns // 2))
-        self.blocks = nn.Sequential(*(Block((rows, columns // 2), is_global) for _ in range(LAYERS)))
+        self.blocks = nn.Sequential(*(Block((rows, columns // 2), is_global) for _ in range(network["num_layers"])))
         self.upsample = nn.Upsample(scale_factor=2, mode="bilinear")
         self.decoder = nn.Conv2d(CHANNELS, 3, 3, padding=1, bias=False)
-        nn.init.normal_(self.decoder.weight, std=0.05 / math.sqrt(9 * CHANNELS))
+        nn.init.normal_(self.decoder.weight, std=recipe["model"]["output_scale"] / math.sqrt(9 * CHANNELS))
 
     def forward(self, x):
         return x + self.decoder(self.upsample(self.blocks(self.encoder(x) + self.position)))
@@ -95,8 +93,9 @@ class Planar(nn.Module):
 
 def main():
     torch.set_num_threads(1)
-    torch.manual_seed(1)
-    (train, latitude), (held_out, _) = read(sys.argv[1]), read(sys.argv[2])
+    torch.manual_seed(training["seed"])
+    epochs, batch_size = training["epochs"], training["batch"]
+    (train, latitude, _), (held_out, _, _) = read(sys.argv[1]), read(sys.argv[2])
     rows, columns = train.shape[-2:]
     mean, std = (f(train, axis=(0, 1, 3, 4), keepdims=True)[0] for f in (np.mean, np.std))
     increment = np.sqrt(np.mean(((train[:, 1:] - train[:, :-1]) / std) ** 2, axis=(0, 1, 3, 4)))
@@ -105,19 +104,19 @@ def main():
     states = torch.tensor((train - mean) / std, dtype=torch.float32)
     model = Planar(latitude, columns, sys.argv[3] == "global")
     pairs = np.array([(run, hour) for run in range(train.shape[0]) for hour in range(train.shape[1] - 1)])
-    random = np.random.default_rng(1)
-    optimizer = torch.optim.Adam(model.parameters(), RATE)
-    schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, EPOCHS * (len(pairs) // BATCH))
+    random = np.random.default_rng(training["seed"])
+    optimizer = torch.optim.Adam(model.parameters(), training["learning_rate"])
+    schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, epochs * (len(pairs) // batch_size))
     begin = time.process_time()
-    for epoch in range(EPOCHS):
+    for epoch in range(epochs):
         order, losses = random.permutation(pairs), []
-        for batch in np.array_split(order, len(order) // BATCH):
+        for batch in np.array_split(order, len(order) // batch_size):
             shifts = random.integers(columns, size=len(batch))
             x, y = (torch.stack([states[r, h + lead].roll(int(s), -1) for (r, h), s in zip(batch, shifts)]) for lead in (0, 1))
             optimizer.zero_grad()
             loss = (factor * (model(x) - y) ** 2).sum() / len(batch)
             loss.backward()
-            nn.utils.clip_grad_norm_(model.parameters(), 1)
+            nn.utils.clip_grad_norm_(model.parameters(), training["max_grad_norm"])
             optimizer.step()
             schedule.step()
             losses.append(loss.item())

@@ -8,7 +8,8 @@ held_out.h5 comes from `shallow_water -data`; predictions.npy has the states [ru
 file. Fields are normalized by their mean and deviation over the file; errors are means over all hours, and over the fields in the last
 column. With the weights Q of the quadrature (sum 1) and the error e: L1 = sum Q |e|, L2 = sqrt(sum Q e^2),
 W11 = sum Q (|d e / d longitude| + |d e / d latitude|), with derivatives by a Fourier transform of the rows, and of the columns as if
-they were periodic. Writes NAME.csv, NAME_latitude.csv and NAME.png; NAME is shallow_water by default.
+they were periodic. Writes NAME.csv, L1 by latitude and by longitude (NAME_latitude.csv, NAME_longitude.csv) and NAME.png; NAME is
+shallow_water by default.
 """
 
 import argparse
@@ -48,7 +49,7 @@ def predictions(path, states, grid):
 
 
 def errors(difference, weight):
-    """Returns (L1, L2, W11) by fields, and L1 [field, lat] by latitude, from normalized errors [run, hour, field, lat, lon]."""
+    """Returns (L1, L2, W11) by fields, and mean errors [field, lat] and [field, lon], from normalized errors [run, hour, field, lat, lon]."""
     rows, columns = difference.shape[-2:]
     along, across = 1j * np.fft.fftfreq(columns, 1 / columns), 2j * np.fft.fftfreq(rows, 1 / rows)[:, None]
     sums = np.zeros((3, len(FIELDS)))
@@ -58,7 +59,15 @@ def errors(difference, weight):
         for norm, term in enumerate((np.abs(run), run**2, slope)):
             mean = (weight * term).sum(axis=(-2, -1))
             sums[norm] += (np.sqrt(mean) if norm == 1 else mean).mean(axis=0)
-    return sums / len(difference), np.abs(difference).mean(axis=(0, 1, 4))
+    return sums / len(difference), np.abs(difference).mean(axis=(0, 1, 4)), np.abs(difference).mean(axis=(0, 1, 3))
+
+
+def write_profiles(output, axis, positions, profiles):
+    """Writes the mean errors [field, position] of each model along an axis of the grid."""
+    with open(f"{output}_{axis}.csv", "w", newline="") as file:
+        lines = ((name, f"{position:.4f}", *(f"{value:.4g}" for value in profile[:, i]))
+                 for name, profile in profiles.items() for i, position in enumerate(positions))
+        csv.writer(file).writerows([("model", axis, *(f"L1 of {name}" for name in FIELDS)), *lines])
 
 
 def plot(table, latitude, path):
@@ -68,7 +77,7 @@ def plot(table, latitude, path):
 
     figure, axes = plt.subplots(1, len(FIELDS), figsize=(11, 3.6))
     for f, ax in enumerate(axes):
-        for name, (_, by_latitude) in table.items():
+        for name, (_, by_latitude, _) in table.items():
             ax.semilogy(latitude, by_latitude[f], "k:" if name == "persistence" else "-", label=name)
         ax.set(title=FIELDS[f], xlabel="latitude", xticks=(-90, -45, 0, 45, 90))
     axes[0].set_ylabel("L1, of a deviation")
@@ -94,13 +103,12 @@ def main():
         table[name] = errors((predicted - states[:, 1:]) / std[0], weight)
     header = ("model", "norm", *FIELDS, "mean")
     lines = [(name, norm, *(f"{v:.4g}" for v in (*found[n], found[n].mean())))
-             for name, (found, _) in table.items() for n, norm in enumerate(("L1", "L2", "W11"))]
+             for name, (found, _, _) in table.items() for n, norm in enumerate(("L1", "L2", "W11"))]
     with open(options.output + ".csv", "w", newline="") as file:
         csv.writer(file).writerows([header, *lines])
-    with open(options.output + "_latitude.csv", "w", newline="") as file:
-        by_latitude = ((name, f"{latitude[row]:.4f}", *(f"{v:.4g}" for v in found[:, row]))
-                       for name, (_, found) in table.items() for row in range(rows))
-        csv.writer(file).writerows([("model", "latitude", *(f"L1 of {name}" for name in FIELDS)), *by_latitude])
+    write_profiles(options.output, "latitude", latitude, {name: found[1] for name, found in table.items()})
+    longitude = 360 * np.arange(columns) / columns
+    write_profiles(options.output, "longitude", longitude, {name: found[2] for name, found in table.items()})
     for line in (header, ["---"] * len(header), *lines):
         print("| " + " | ".join(line) + " |")
     plot(table, latitude, options.output + ".png")
