@@ -22,7 +22,8 @@ import matplotlib.pyplot as plt  # noqa: E402
 
 FULL = {"dimensionality": 3, "pos_enc": "none", "c_out": 1, "mlp_ratio": 4, "block_size": 2, "attention_type": "global", "should_rotate": False}
 SEQUOIA = {"dimensionality": 3, "pos_enc": "none", "tree": "points", "c_in": 16, "num_classes": 1}
-FLARE = {"in_dim": 19, "out_dim": 1, "channel_dim": 64, "num_blocks": 8, "num_heads": 8, "num_latents": 128}
+FLARE = {"in_dim": 19, "out_dim": 1, "channel_dim": 128, "num_blocks": 1, "num_heads": 8, "num_latents": 128}
+ONE_LAYER = {**FULL, "c_in": 16, "c_hidden": 128, "depth": 1, "num_heads": 8}
 
 # of each paper: (name, family, network, axes, fields, outputs, largest number of points)
 CASES = {
@@ -33,25 +34,29 @@ CASES = {
         ("Sequoia", "sequoia", SEQUOIA, 3, 16, 1, 65536),
     ],
     "flare": [
-        ("full attention", "bsa", {**FULL, "c_in": 16, "c_hidden": 64, "depth": 8, "num_heads": 8}, 3, 16, 1, 32768),
-        ("FLARE", "flare", FLARE, 3, 16, 1, 1048576),
+        (name + suffix, family, network, 3, 16, 1, largest)
+        for suffix in ("", ", training")
+        for name, family, network, largest in (("full attention", "bsa", ONE_LAYER, 65536), ("FLARE", "flare", FLARE, 1048576))
     ],
 }
-SMALLEST = {"bsa": 256, "hept": 1024, "sequoia": 2048, "flare": 1024}
+POINTS = {
+    "bsa": [2**k for k in range(8, 17)],
+    "hept": [2**k for k in range(10, 19)],
+    "sequoia": [2**k for k in range(8, 17)],
+    "flare": [4**k for k in range(5, 11)],
+}
 
 
 def measure(paper):
     """Yields (name, points, seconds, bytes of the workspace)."""
     for name, family, network, axes, fields, outputs, largest in CASES[paper]:
-        n = SMALLEST[paper]
-        while n <= largest:
+        for n in (n for n in POINTS[paper] if n <= largest):
             points = numpy.random.default_rng(0).random((n, axes))
             is_training = name.endswith("training")
             plan = plan_of(family, network, points, fields, outputs, is_training, threads=1)
             seconds = (training_seconds_of if is_training else seconds_of)(plan, 3 if n < 16384 else 0)
             yield name, n, f"{seconds:.4g}", plan.counter("workspace_bytes")
             print(f"{name}, {n:,} points: {seconds:.4g} s", flush=True)
-            n *= 2 if paper != "flare" else 4
 
 
 def plot(rows, path):
