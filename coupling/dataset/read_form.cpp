@@ -254,8 +254,7 @@ PointForm form_of_points(const StoredForm& form, const Variables& variables) {
     if (has_axes) return PointForm::lattice;
     if (form.point_axes.size() != 1)
         refuse("fields have the axes " + joined(form.point_axes) +
-               ", expected axes that have coordinates; add variables named as the axes, with the "
-               "attribute axis = X, Y or Z");
+               ": each must hold its coordinates, with the attribute axis = X, Y or Z");
     return is_moving ? PointForm::moving_cloud : PointForm::cloud;
 }
 
