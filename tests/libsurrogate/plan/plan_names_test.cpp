@@ -87,7 +87,7 @@ TEST_F(PlanNames, OfTensorsTakeTheirComponentsToo) {
     EXPECT_EQ(bind(stress, "stress", columns(0, 3)).status, SURROGATE_SUCCESS);
     expect(bind(stress, "stress", columns(0, 2)), SURROGATE_SHAPE,
            "input 'stress' (stress.xx, stress.xy, stress.yy): array has shape (70, 2), the domain "
-           "expected (70, 3)");
+           "asks for (70, 3)");
 }
 
 TEST_F(PlanNames, OfAWholeFieldWin) {
