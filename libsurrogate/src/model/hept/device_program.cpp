@@ -39,11 +39,10 @@ namespace {
 /// returns their sums; the owner ranks compute everything else.
 class DevicePasses final : public DeviceProgram {
 public:
-    DevicePasses(const Config& config, const Layers<float>& layers,
-                 std::shared_ptr<const DeviceWeights> weights, const PointDomain& domain,
-                 const PlanRequest& request)
+    DevicePasses(const Config& config, std::shared_ptr<const DeviceWeights> weights,
+                 const PointDomain& domain, const PlanRequest& request)
         : config_(config),
-          regions_(layers.regions),
+          regions_(weights->host_layers().regions),
           domain_(domain),
           comm_(domain.context().comm()),
           request_(request),
@@ -464,11 +463,10 @@ void DevicePasses::enqueue(DeviceSteps& steps) const {
 }  // namespace
 
 std::unique_ptr<DeviceProgram> make_device_program(const Config& config,
-                                                   const Layers<float>& layers,
                                                    std::shared_ptr<const DeviceWeights> weights,
                                                    const PointDomain& domain,
                                                    const PlanRequest& request) {
-    return std::make_unique<DevicePasses>(config, layers, std::move(weights), domain, request);
+    return std::make_unique<DevicePasses>(config, std::move(weights), domain, request);
 }
 
 }  // namespace surrogate::impl::hept
