@@ -17,11 +17,9 @@
 
 namespace surrogate::impl::bsa::erwin {
 
-using kernels::DeviceChannels;
+using kernels::DeviceActivation;
 using kernels::DeviceLinear;
-using kernels::LinearArgs;
 using kernels::Stream;
-using kernels::tile_rows;
 using kernels::bsa::BeginArgs;
 using kernels::bsa::DeviceKernels;
 using kernels::bsa::EndArgs;
@@ -111,9 +109,12 @@ private:
     void unpool(size_t level, Stream stream) const;
     void predict(Stream stream) const;
     void read_out(Stream stream) const;
-    /// Computes y = layer(x), streams of whole tiles.
-    void run(const DeviceLinear& layer, int64_t n_row, const float* x, float* y,
-             Stream stream) const;
+    LinearPass linear(const DeviceLinear& layer, int64_t n_row) const {
+        return linear_pass(layer, weights_->operand(), kernels::row_tiles(n_row));
+    }
+    void run(const LinearPass& pass, Stream stream) const {
+        kernels_.linear(device_.properties(), pass.args, stream);
+    }
 
     int64_t n_edge() const { return edges_ ? std::ssize(edges_->source_row) : 0; }
     template <class T>
@@ -273,14 +274,6 @@ void ErwinDevicePasses::fill_edges(ArenaWriter& put) const {
 
 // ---- passes of an evaluation -------------------------------------------------------------------
 
-void ErwinDevicePasses::run(const DeviceLinear& layer, int64_t n_row, const float* x, float* y,
-                            Stream stream) const {
-    LinearArgs args = pass_of(layer, weights_->operand(), kernels::padded_rows(n_row) / tile_rows);
-    args.stream = x;
-    args.to_stream = y;
-    kernels_.linear(device_.properties(), args, stream);
-}
-
 void ErwinDevicePasses::embed(Stream stream) const {
     BeginArgs begin;
     using Encoding = BeginArgs::Features;
@@ -300,12 +293,12 @@ void ErwinDevicePasses::embed(Stream stream) const {
     begin.findings = columns_.findings;
     begin.outside = columns_.outside;
     kernels_.begin(device_.properties(), begin, stream);
-    run(weights_->embedding(), n_point(), at<float>(work_), at<float>(pair_), stream);
+    run(linear(weights_->embedding(), n_point()).of(at<float>(work_)).to(at<float>(pair_)), stream);
 }
 
 void ErwinDevicePasses::pass_messages(size_t step, Stream stream) const {
     const DeviceStep& weights = weights_->steps()[step];
-    run(weights.parts, n_point(), at<float>(pair_), at<float>(work_), stream);
+    run(linear(weights.parts, n_point()).of(at<float>(pair_)).to(at<float>(work_)), stream);
 
     MessageArgs message;
     message.n_target = n_point();
@@ -322,7 +315,7 @@ void ErwinDevicePasses::pass_messages(size_t step, Stream stream) const {
     message.to = at<float>(pair_);
     kernels_.message(device_.properties(), message, stream);
 
-    run(weights.update, n_point(), at<float>(pair_), at<float>(work_), stream);
+    run(linear(weights.update, n_point()).of(at<float>(pair_)).to(at<float>(work_)), stream);
     UpdateArgs update;
     update.n_row = n_point();
     update.width = message.width;
@@ -383,7 +376,8 @@ void ErwinDevicePasses::pool(size_t level, Stream stream) const {
     join.width = is_pooled ? weights_->pooled(level).width : weights_->nodes(level + 1).width;
     kernels_.join(device_.properties(), join, stream);
     if (is_pooled)
-        run(weights_->ways()[level].pool, join.n_row, join.to, at<float>(coarse.x), stream);
+        run(linear(weights_->ways()[level].pool, join.n_row).of(join.to).to(at<float>(coarse.x)),
+            stream);
 }
 
 void ErwinDevicePasses::unpool(size_t level, Stream stream) const {
@@ -398,7 +392,8 @@ void ErwinDevicePasses::unpool(size_t level, Stream stream) const {
     join.to = at<float>(work_);
     join.width = weights_->unpooled(level).width;
     kernels_.join(device_.properties(), join, stream);
-    run(weights_->ways()[level].unpool, join.n_row, join.to, at<float>(pair_), stream);
+    run(linear(weights_->ways()[level].unpool, join.n_row).of(join.to).to(at<float>(pair_)),
+        stream);
 
     SpreadArgs spread;
     spread.n_row = fine.n_slot();
@@ -414,18 +409,14 @@ void ErwinDevicePasses::unpool(size_t level, Stream stream) const {
 
 /// Computes the outputs of the slots, in the working memory.
 void ErwinDevicePasses::predict(Stream stream) const {
-    const int64_t n_tile = kernels::padded_rows(levels_.front()->n_slot()) / tile_rows;
-    LinearArgs in = pass_of(weights_->head_in(), weights_->operand(), n_tile);
-    in.stream = at<float>(levels_.front()->x);
-    in.activation = kernels::DeviceActivation::gelu;
-    in.to_pieces = at<void>(u_);
-    in.out_groups = weights_->nodes(0).width / 8;
-    kernels_.linear(device_.properties(), in, stream);
-    LinearArgs out = pass_of(weights_->head_out(), weights_->operand(), n_tile);
-    out.pieces = in.to_pieces;
-    out.in_groups = in.out_groups;
-    out.to_stream = at<float>(work_);
-    kernels_.linear(device_.properties(), out, stream);
+    const int64_t n_slot = levels_.front()->n_slot(), n_group = weights_->nodes(0).width / 8;
+    run(linear(weights_->head_in(), n_slot)
+            .of(at<float>(levels_.front()->x))
+            .then(DeviceActivation::gelu)
+            .to_pieces(at<void>(u_), n_group),
+        stream);
+    run(linear(weights_->head_out(), n_slot).of_pieces(at<void>(u_), n_group).to(at<float>(work_)),
+        stream);
 }
 
 void ErwinDevicePasses::read_out(Stream stream) const {

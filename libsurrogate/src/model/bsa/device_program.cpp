@@ -14,8 +14,6 @@
 namespace surrogate::impl::bsa {
 
 using kernels::DeviceActivation;
-using kernels::DeviceLinear;
-using kernels::LinearArgs;
 using kernels::Stream;
 using kernels::tile_rows;
 using kernels::bsa::AttendArgs;
@@ -98,12 +96,6 @@ private:
     void predict(Stream stream) const;
     void read_out(Stream stream) const;
 
-    LinearArgs layer_args(const DeviceLinear& layer, int64_t n_row) const {
-        return blocks_.pass(layer, n_row);
-    }
-    void run(const LinearArgs& args, Stream stream) const {
-        kernels_.linear(device_.properties(), args, stream);
-    }
     LayerRows rows_of(bool rotated) const;
     HeadRows slot_rows(int64_t part) const { return blocks_.part(rows_of(false), part); }
     HeadRows all_slot_rows(int64_t part) const;
@@ -270,10 +262,8 @@ void DevicePasses::embed(Stream stream) const {
     kernels_.begin(device_.properties(), begin, stream);
 
     if (!config_.has_ends()) return;
-    LinearArgs embedding = layer_args(layers.embedding, n_slot());
-    embedding.stream = at<float>(work_);
-    embedding.to_stream = at<float>(x_);
-    run(embedding, stream);
+    blocks_.run(blocks_.linear(layers.embedding, n_slot()).of(at<float>(work_)).to(at<float>(x_)),
+                stream);
     if (config_.residual_every > 0) add_residual(false, stream);
 }
 
@@ -316,17 +306,17 @@ void DevicePasses::compress(const Compression& compression, Stream stream) const
     kernels_.fold(device_.properties(), fold, stream);
     if (fold.is_mean) return;
 
-    LinearArgs in = layer_args(by.in, n_block() * config_.n_head);
-    in.stream = at<float>(folded_);
-    in.activation = DeviceActivation::relu;
-    in.to_pieces = at<void>(coarse_hidden_);
-    in.out_groups = w.coarse_hidden.width / 8;
-    run(in, stream);
-    LinearArgs out = layer_args(by.out, n_block() * config_.n_head);
-    out.pieces = in.to_pieces;
-    out.in_groups = in.out_groups;
-    out.to_stream = at<float>(compression.to);
-    run(out, stream);
+    const int64_t n_row = n_block() * config_.n_head, hidden_groups = w.coarse_hidden.width / 8;
+    void* const hidden = at<void>(coarse_hidden_);
+    blocks_.run(blocks_.linear(by.in, n_row)
+                    .of(at<float>(folded_))
+                    .then(DeviceActivation::relu)
+                    .to_pieces(hidden, hidden_groups),
+                stream);
+    blocks_.run(blocks_.linear(by.out, n_row)
+                    .of_pieces(hidden, hidden_groups)
+                    .to(at<float>(compression.to)),
+                stream);
 }
 
 void DevicePasses::choose(Stream stream) const {
@@ -452,18 +442,16 @@ void DevicePasses::run_layer(int64_t index, DeviceSteps& steps) const {
 /// Computes the outputs of the slots, in the memory of queries, keys and values.
 void DevicePasses::predict(Stream stream) const {
     const DeviceLayers& layers = weights_->layers();
-    LinearArgs in = layer_args(layers.head_in, n_slot());
-    in.stream = at<float>(x_);
-    in.activation = DeviceActivation::gelu;
-    in.to_pieces = at<void>(u_);
-    in.out_groups = widths().nodes.width / 8;
-    run(in, stream);
-
-    LinearArgs out = layer_args(layers.head_out, n_slot());
-    out.pieces = in.to_pieces;
-    out.in_groups = in.out_groups;
-    out.to_stream = at<float>(work_);
-    run(out, stream);
+    const int64_t n_group = widths().nodes.width / 8;
+    blocks_.run(blocks_.linear(layers.head_in, n_slot())
+                    .of(at<float>(x_))
+                    .then(DeviceActivation::gelu)
+                    .to_pieces(at<void>(u_), n_group),
+                stream);
+    blocks_.run(blocks_.linear(layers.head_out, n_slot())
+                    .of_pieces(at<void>(u_), n_group)
+                    .to(at<float>(work_)),
+                stream);
 }
 
 void DevicePasses::read_out(Stream stream) const {

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "libsurrogate/src/layers/linear_pass.hpp"
 #include "libsurrogate/src/model/sphere/device_image_rows.hpp"
 #include "libsurrogate/src/model/sphere/device_tables.hpp"
 #include "libsurrogate/src/model/sphere/transformer.hpp"
@@ -13,7 +14,6 @@
 namespace surrogate::impl::sphere {
 
 using kernels::DeviceActivation;
-using kernels::LinearArgs;
 using kernels::Stream;
 using kernels::sphere::DeviceGrid;
 using kernels::sphere::DeviceKernels;
@@ -55,7 +55,7 @@ public:
     void connect(const DeviceColumns& columns) override;
 
     /// The stream, which is made when the columns were read and done with when they are written.
-    float* staging() const override { return arena_.at<float>(x_); }
+    float* staging() const override { return x(); }
     RowExchange<float>* rows() override { return image_rows_->rows(); }
     std::span<const DeviceGather> gathers() const override { return gathers_; }
     std::span<const DeviceExchange> exchanges() const override { return exchanges_; }
@@ -85,13 +85,15 @@ private:
                          int64_t to, Range held, int64_t n_lon, DeviceSteps& steps) const;
     void measure(DeviceSteps& steps) const;
 
-    LinearArgs layer_args(const kernels::DeviceLinear& layer) const;
-    void take_normalised(LinearArgs& args, const kernels::DeviceNorm& norm, Stream stream) const;
-    void add_pieces(const kernels::DeviceLinear& layer, const void* pieces, int64_t width,
-                    Stream stream) const;
-    void run(const LinearArgs& args, Stream stream) const {
-        kernels_.linear(device_.properties(), args, stream);
+    LinearPass linear(const kernels::DeviceLinear& layer) const {
+        return linear_pass(layer, weights_->operand(), grid_.n_tile());
     }
+    LinearPass of_normalized(const kernels::DeviceLinear& layer, const kernels::DeviceNorm& norm,
+                             Stream stream) const;
+    void run(const LinearPass& pass, Stream stream) const {
+        kernels_.linear(device_.properties(), pass.args, stream);
+    }
+    float* x() const { return arena_.at<float>(x_); }
     int64_t operand_bytes() const { return kernels::operand_bytes(weights_->operand()); }
     int64_t n_row() const { return device_rows(grid_); }
     int64_t n_image_point() const { return fine_.size() * config_.image.n_lon; }
@@ -243,10 +245,6 @@ void DevicePasses::connect_exchanges() {
 
 // ---- what an evaluation enqueues ---------------------------------------------------------------
 
-LinearArgs DevicePasses::layer_args(const kernels::DeviceLinear& layer) const {
-    return pass_of(layer, weights_->operand(), grid_.n_tile());
-}
-
 /// Fills the held rows with the channels of own rows and of other ranks' rows. Does nothing if no
 /// exchange is set.
 void DevicePasses::exchange_planes(const std::optional<RingExchange>& exchange, int64_t from,
@@ -285,17 +283,16 @@ void DevicePasses::encode(Stream stream) const {
     kernels_.gather(device_.properties(), gather, stream);
 
     const DeviceLayers& layers = weights_->layers();
-    float* const x = arena_.at<float>(x_);
     const int64_t width = widths().points.width;
-    if (layers.embedding)
-        kernels_.copy(device_.properties(),
-                      {layers.embedding + grid_.row(inner_.begin, 0) * width, x, n_row() * width},
-                      stream);
-    LinearArgs encoder = layer_args(layers.encoder);
-    encoder.stream = gather.to;
-    encoder.to_stream = x;
-    encoder.adds = layers.embedding != nullptr;
-    run(encoder, stream);
+    const LinearPass encoder = linear(layers.encoder).of(gather.to);
+    if (!layers.embedding) {
+        run(encoder.to(x()), stream);
+        return;
+    }
+    kernels_.copy(device_.properties(),
+                  {layers.embedding + grid_.row(inner_.begin, 0) * width, x(), n_row() * width},
+                  stream);
+    run(encoder.adds_to(x()), stream);
 }
 
 /// Sums over the rows of all ranks, if the norm takes them.
@@ -304,29 +301,24 @@ void DevicePasses::measure(DeviceSteps& steps) const {
     auto* const own = reinterpret_cast<double*>(arena_.at<char>(parts_) +
                                                 comm_.rank() * most_rows_ * sum_bytes());
     steps.compute([&] {
-        kernels_.moments(
-            device_.properties(),
-            {grid_, arena_.at<float>(x_), widths().points.width, own, columns_.findings},
-            steps.stream());
+        kernels_.moments(device_.properties(),
+                         {grid_, x(), widths().points.width, own, columns_.findings},
+                         steps.stream());
     });
     for (const DeviceGather& gather : gathers_) steps.gather(gather);
 }
 
-/// Sets the normalized stream as the input of the layer. Call after measure().
-void DevicePasses::take_normalised(LinearArgs& args, const kernels::DeviceNorm& norm,
-                                   Stream stream) const {
+/// Returns the pass of a layer that reads norm(x); an instance norm is a pass before it. Call after
+/// measure().
+LinearPass DevicePasses::of_normalized(const kernels::DeviceLinear& layer,
+                                       const kernels::DeviceNorm& norm, Stream stream) const {
+    if (config_.norm != BlockNorm::instance)
+        return linear(layer).of(x(), norm, config_.n_channel());
     const int64_t width = widths().points.width;
-    const float* const x = arena_.at<float>(x_);
-    if (config_.norm != BlockNorm::instance) {
-        args.stream = x;
-        args.norm = norm;
-        args.n_norm = static_cast<int32_t>(config_.n_channel());
-        return;
-    }
     kernels::sphere::InstanceNormArgs normalise;
     normalise.operand = weights_->operand();
     normalise.grid = grid_;
-    normalise.x = x;
+    normalise.x = x();
     normalise.width = width;
     normalise.parts = arena_.at<double>(parts_);
     normalise.places = arena_.at<int64_t>(places_);
@@ -337,30 +329,16 @@ void DevicePasses::take_normalised(LinearArgs& args, const kernels::DeviceNorm& 
     normalise.to = arena_.at<void>(normed_);
     normalise.findings = columns_.findings;
     kernels_.instance_norm(device_.properties(), normalise, stream);
-    args.pieces = normalise.to;
-    args.in_groups = width / 8;
-}
-
-/// x += layer(pieces)
-void DevicePasses::add_pieces(const kernels::DeviceLinear& layer, const void* pieces, int64_t width,
-                              Stream stream) const {
-    LinearArgs args = layer_args(layer);
-    args.pieces = pieces;
-    args.in_groups = width / 8;
-    args.to_stream = arena_.at<float>(x_);
-    args.adds = true;
-    run(args, stream);
+    return linear(layer).of_pieces(normalise.to, width / 8);
 }
 
 void DevicePasses::project(const DeviceBlock& block, DeviceSteps& steps) const {
     void* const qkv = arena_.at<void>(work_);
     measure(steps);
     steps.compute([&] {
-        LinearArgs project = layer_args(block.attention.qkv);
-        take_normalised(project, block.norm0, steps.stream());
-        project.to_pieces = attention_->own(qkv);
-        project.out_groups = attention_->qkv_width() / 8;
-        run(project, steps.stream());
+        run(of_normalized(block.attention.qkv, block.norm0, steps.stream())
+                .to_pieces(attention_->own(qkv), attention_->qkv_width() / 8),
+            steps.stream());
     });
     if (!key_exchange_) return;
     const RingMemory rings = attention_->rings(qkv);
@@ -371,32 +349,31 @@ void DevicePasses::project(const DeviceBlock& block, DeviceSteps& steps) const {
 void DevicePasses::attend(const DeviceBlock& block, Stream stream) const {
     const kernels::sphere::AttendArgs attend = attention_->args(arena_, arena_.at<void>(work_));
     kernels_.attend(device_.properties(), attend, stream);
-    add_pieces(block.attention.proj, attend.to, attention_->width(), stream);
+    run(linear(block.attention.proj).of_pieces(attend.to, attention_->width() / 8).adds_to(x()),
+        stream);
 }
 
 void DevicePasses::feed_forward(const DeviceBlock& block, DeviceSteps& steps) const {
     measure(steps);
     steps.compute([&] {
-        LinearArgs in = layer_args(block.mlp_in);
-        take_normalised(in, block.norm1, steps.stream());
-        in.activation = activation_of(config_);
-        in.to_pieces = arena_.at<void>(work_);
-        in.out_groups = widths().hidden.width / 8;
-        run(in, steps.stream());
-        add_pieces(block.mlp_out, in.to_pieces, widths().hidden.width, steps.stream());
+        const int64_t hidden_groups = widths().hidden.width / 8;
+        void* const hidden = arena_.at<void>(work_);
+        run(of_normalized(block.mlp_in, block.norm1, steps.stream())
+                .then(activation_of(config_))
+                .to_pieces(hidden, hidden_groups),
+            steps.stream());
+        run(linear(block.mlp_out).of_pieces(hidden, hidden_groups).adds_to(x()), steps.stream());
     });
 }
 
 /// x to planes of what the decoder's weights make of it.
 void DevicePasses::expand(Stream stream) const {
-    LinearArgs expand = layer_args(weights_->layers().decoder);
-    expand.stream = arena_.at<float>(x_);
-    expand.to_stream = arena_.at<float>(work_);
-    run(expand, stream);
+    auto* const expanded = arena_.at<float>(work_);
+    run(linear(weights_->layers().decoder).of(x()).to(expanded), stream);
 
     kernels::sphere::PlanesArgs planes;
     planes.grid = grid_;
-    planes.x = expand.to_stream;
+    planes.x = expanded;
     planes.width = widths().expanded.width;
     planes.n_channel = widths().expanded.n_channel;
     planes.to = arena_.at<float>(expanded_);

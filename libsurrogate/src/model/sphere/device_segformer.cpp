@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 
+#include "libsurrogate/src/layers/linear_pass.hpp"
 #include "libsurrogate/src/model/sphere/device_image_rows.hpp"
 #include "libsurrogate/src/model/sphere/segformer.hpp"
 #include "libsurrogate/src/model/sphere/upsampled_stencil.hpp"
@@ -14,7 +15,6 @@
 namespace surrogate::impl::sphere {
 
 using kernels::DeviceActivation;
-using kernels::LinearArgs;
 using kernels::plain_channels;
 using kernels::Stream;
 using kernels::sphere::DeviceGrid;
@@ -184,9 +184,11 @@ private:
     const Bands& above(size_t i) const { return i == 0 ? bands_.fine : bands_.levels[i - 1]; }
     LayerCost exchanged(LayerCost cost, const std::optional<RingExchange>& exchange) const;
 
-    LinearArgs layer_args(size_t i, const kernels::DeviceLinear& layer) const;
-    void run(const LinearArgs& args, Stream stream) const {
-        kernels_.linear(device_.properties(), args, stream);
+    LinearPass linear(size_t i, const kernels::DeviceLinear& layer) const {
+        return linear_pass(layer, weights_->operand(), tables_[i].grid.n_tile());
+    }
+    void run(const LinearPass& pass, Stream stream) const {
+        kernels_.linear(device_.properties(), pass.args, stream);
     }
     void normalise(size_t i, const kernels::DeviceNorm& norm, Stream stream) const;
     void to_planes(size_t i, const float* from, int64_t n_channel, Stream stream) const;
@@ -332,10 +334,6 @@ void SegformerDevicePasses::fill_memory() {
 
 // ---- what an evaluation enqueues ---------------------------------------------------------------
 
-LinearArgs SegformerDevicePasses::layer_args(size_t i, const kernels::DeviceLinear& layer) const {
-    return pass_of(layer, weights_->operand(), tables_[i].grid.n_tile());
-}
-
 void SegformerDevicePasses::normalise(size_t i, const kernels::DeviceNorm& norm,
                                       Stream stream) const {
     kernels_.norm(device_.properties(), {tables_[i].grid, norm, n_channel(i), x(), width(i)},
@@ -388,23 +386,17 @@ void SegformerDevicePasses::merge(size_t i, Stream stream) const {
     gather.width = plain_channels(merge.n_in * merge.n_basis()).width;
     kernels_.gather(device_.properties(), gather, stream);
 
-    LinearArgs layer = layer_args(i, weights_->level(i).merge);
-    layer.stream = gather.to;
-    layer.to_stream = x();
-    run(layer, stream);
+    run(linear(i, weights_->level(i).merge).of(gather.to).to(x()), stream);
     normalise(i, weights_->level(i).merge_norm, stream);
 }
 
 void SegformerDevicePasses::project(size_t i, const DeviceRepetition& repetition,
                                     Stream stream) const {
     const AttentionStage& stage = *tables_[i].attention;
-    LinearArgs project = layer_args(i, repetition.attention.qkv);
-    project.stream = x();
-    project.norm = repetition.attention_norm;
-    project.n_norm = static_cast<int32_t>(n_channel(i));
-    project.to_pieces = stage.own(arena_.at<void>(work_));
-    project.out_groups = stage.qkv_width() / 8;
-    run(project, stream);
+    run(linear(i, repetition.attention.qkv)
+            .of(x(), repetition.attention_norm, n_channel(i))
+            .to_pieces(stage.own(arena_.at<void>(work_)), stage.qkv_width() / 8),
+        stream);
 }
 
 void SegformerDevicePasses::exchange_keys(size_t i, DeviceSteps& steps) const {
@@ -421,23 +413,14 @@ void SegformerDevicePasses::attend(size_t i, const DeviceRepetition& repetition,
     const kernels::sphere::AttendArgs attend = stage.args(arena_, arena_.at<void>(work_));
     kernels_.attend(device_.properties(), attend, stream);
 
-    LinearArgs out = layer_args(i, repetition.attention.proj);
-    out.pieces = attend.to;
-    out.in_groups = stage.width() / 8;
-    out.to_stream = x();
-    out.adds = true;
-    run(out, stream);
+    run(linear(i, repetition.attention.proj).of_pieces(attend.to, stage.width() / 8).adds_to(x()),
+        stream);
 }
 
 void SegformerDevicePasses::begin_feed_forward(size_t i, const DeviceRepetition& repetition,
                                                Stream stream) const {
     auto* const hidden = arena_.at<float>(work_);
-    LinearArgs in = layer_args(i, repetition.mlp_in);
-    in.stream = x();
-    in.norm = repetition.mix_norm;
-    in.n_norm = static_cast<int32_t>(n_channel(i));
-    in.to_stream = hidden;
-    run(in, stream);
+    run(linear(i, repetition.mlp_in).of(x(), repetition.mix_norm, n_channel(i)).to(hidden), stream);
     to_planes(i, hidden, n_channel(i), stream);
 }
 
@@ -456,28 +439,18 @@ void SegformerDevicePasses::end_feed_forward(size_t i, const DeviceRepetition& r
     mix.width = width(i);
     kernels_.mix(device_.properties(), mix, stream);
 
-    LinearArgs out = layer_args(i, repetition.mlp_out);
-    out.stream = hidden;
-    out.to_stream = x();
-    out.adds = true;
-    run(out, stream);
+    run(linear(i, repetition.mlp_out).of(hidden).adds_to(x()), stream);
 }
 
 /// x to planes of what the level's weights make of it. x stays.
 void SegformerDevicePasses::expand(size_t i, Stream stream) const {
     const int64_t n_expanded = SegformerWeights::n_expanded(config_, i);
-    LinearArgs mlp = layer_args(i, weights_->level(i).mlp);
-    mlp.stream = x();
-    mlp.to_pieces = arena_.at<void>(work_);
-    mlp.out_groups = width(i) / 8;
-    run(mlp, stream);
-    LinearArgs head = layer_args(i, weights_->level(i).head);
-    head.pieces = mlp.to_pieces;
-    head.in_groups = mlp.out_groups;
-    head.to_stream = reinterpret_cast<float*>(
-        arena_.at<char>(work_) + operand_bytes() * device_rows(tables_[i].grid) * width(i));
-    run(head, stream);
-    to_planes(i, head.to_stream, n_expanded, stream);
+    void* const hidden = arena_.at<void>(work_);
+    const int64_t hidden_bytes = operand_bytes() * device_rows(tables_[i].grid) * width(i);
+    auto* const expanded = arena_.at<float>(work_ + hidden_bytes);
+    run(linear(i, weights_->level(i).mlp).of(x()).to_pieces(hidden, width(i) / 8), stream);
+    run(linear(i, weights_->level(i).head).of_pieces(hidden, width(i) / 8).to(expanded), stream);
+    to_planes(i, expanded, n_expanded, stream);
 }
 
 /// Adds the level's part of the image to the sum of the previous levels. The last level writes the
