@@ -6,8 +6,30 @@ namespace surrogate::impl::bsa {
 using kernels::DeviceActivation;
 using kernels::Stream;
 using kernels::bsa::AttendArgs;
+using kernels::bsa::BeginArgs;
+using kernels::bsa::EndArgs;
 using kernels::bsa::HeadRows;
 using kernels::bsa::StartArgs;
+
+BeginArgs begin_args(Features features, const DeviceColumns& columns) {
+    using Encoding = BeginArgs::Features;
+    BeginArgs begin;
+    begin.features = features == Features::fourier  ? Encoding::fourier
+                     : features == Features::linear ? Encoding::linear
+                                                    : Encoding::given;
+    begin.columns = columns.inputs;
+    begin.findings = columns.findings;
+    begin.outside = columns.outside;
+    return begin;
+}
+
+EndArgs end_args(const DeviceColumns& columns) {
+    EndArgs end;
+    end.columns = columns.outputs;
+    end.n_column = columns.n_output;
+    end.findings = columns.findings;
+    return end;
+}
 
 HeadRows DeviceBlocks::part(const LayerRows& rows, int64_t part) const {
     const DeviceWidths& w = weights_.widths();

@@ -6,8 +6,15 @@
 #include "kernels/bsa/bsa_device.hpp"
 #include "libsurrogate/src/layers/linear_pass.hpp"
 #include "libsurrogate/src/model/bsa/device_weights.hpp"
+#include "libsurrogate/src/model/family/device_program.hpp"
 
 namespace surrogate::impl::bsa {
+
+/// Returns the arguments for the pass that reads the columns of a network or U-net; rows, weights
+/// and output are still to be named.
+kernels::bsa::BeginArgs begin_args(Features features, const DeviceColumns& columns);
+/// Returns the arguments for the pass that writes them; rows and input are still to be named.
+kernels::bsa::EndArgs end_args(const DeviceColumns& columns);
 
 /// Rows of a layer: n_slot rows in the layer's order, main or rotated. Pointers are device memory.
 struct LayerRows {

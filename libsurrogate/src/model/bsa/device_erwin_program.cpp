@@ -232,15 +232,10 @@ void ErwinDevicePasses::fill_memory(const std::vector<float>& positions,
                                     const std::vector<int64_t>& in_order) {
     if (n_point() == 0) return;
     ArenaWriter put(device_, arena_);
-    std::vector<int64_t> rows(in_order.size()), of_slots;
+    std::vector<int64_t> rows(in_order.size());
     std::iota(rows.begin(), rows.end(), 0);
-    for (int64_t s = 0; s < levels_.front()->n_slot(); ++s) {
-        const Slots::Entry entry = finest().slots().at(s);
-        const int64_t point = in_order[static_cast<size_t>(entry.position)];
-        of_slots.push_back(entry.is_original ? point : ~point);
-    }
     put(rows_, rows);
-    put(points_, of_slots);
+    put(points_, points_of_slots(finest().slots(), finest().shape().own, in_order));
     put(positions_, positions);
     for (size_t l = 0; l < levels_.size(); ++l) fill_level(l, put);
     if (edges_) fill_edges(put);
@@ -275,23 +270,16 @@ void ErwinDevicePasses::fill_edges(ArenaWriter& put) const {
 // ---- passes of an evaluation -------------------------------------------------------------------
 
 void ErwinDevicePasses::embed(Stream stream) const {
-    BeginArgs begin;
-    using Encoding = BeginArgs::Features;
-    begin.features = config_.features == Features::fourier  ? Encoding::fourier
-                     : config_.features == Features::linear ? Encoding::linear
-                                                            : Encoding::given;
+    BeginArgs begin = begin_args(config_.features, columns_);
     begin.positions = at<float>(positions_);
     begin.weight = weights_->encoding();
     begin.bias = weights_->encoding_bias();
     begin.n_slot = n_point();
     begin.n_axis = config_.n_axis;
     begin.points = at<int64_t>(rows_);
-    begin.columns = columns_.inputs;
     begin.n_feature = config_.n_feature;
     begin.width = weights_->features().width;
     begin.to = at<float>(work_);
-    begin.findings = columns_.findings;
-    begin.outside = columns_.outside;
     kernels_.begin(device_.properties(), begin, stream);
     run(linear(weights_->embedding(), n_point()).of(at<float>(work_)).to(at<float>(pair_)), stream);
 }
@@ -421,14 +409,11 @@ void ErwinDevicePasses::predict(Stream stream) const {
 
 void ErwinDevicePasses::read_out(Stream stream) const {
     if (config_.has_head()) predict(stream);
-    EndArgs end;
+    EndArgs end = end_args(columns_);
     end.n_slot = levels_.front()->n_slot();
     end.points = at<int64_t>(points_);
     end.y = at<float>(config_.has_head() ? work_ : levels_.front()->x);
     end.width = config_.has_head() ? weights_->outputs().width : weights_->nodes(0).width;
-    end.columns = columns_.outputs;
-    end.n_column = columns_.n_output;
-    end.findings = columns_.findings;
     kernels_.end(device_.properties(), end, stream);
 }
 
