@@ -12,7 +12,7 @@ using kernels::sphere::Stencil;
 
 namespace {
 
-/// Every point of some rows takes itself.
+/// Returns the stencil in which every point of some rows reads itself.
 Stencil identity(const Grid& grid, Range rows) {
     Stencil stencil;
     stencil.n_column = grid.n_lon;

@@ -16,9 +16,9 @@ using kernels::sphere::DeviceGrid;
 
 namespace {
 
-/// The Transformer. Both convolutions are a pass over a stencil beside a layer on the
-/// internal grid, which has the fewer points: geometry, then weights in the encoder, the other way
-/// round in the decoder. The decoder's stencil holds the upsampling, too.
+/// Evaluates the Transformer on a device. Both convolutions are a pass over a stencil and a layer
+/// on the internal grid, which has fewer points than the image: the encoder's stencil comes before
+/// its layer, the decoder's after it. The decoder's stencil includes the upsampling.
 ///
 /// Ranks exchange the image before the encoder, keys and values in every layer, and what the
 /// decoder's weights made of the stream. Instance norms gather the sums of all rows.
@@ -64,7 +64,7 @@ private:
 
     bool has_sums() const { return config_.norm == BlockNorm::instance; }
     int64_t n_row() const { return device_rows(grid_); }
-    /// Bytes of the sums over a ring.
+    /// Returns the bytes of the sums over a ring.
     int64_t sum_bytes() const { return 2 * widths().points.width * int64_t{sizeof(double)}; }
     const DeviceWidths& widths() const { return weights_->widths(); }
 
@@ -157,7 +157,7 @@ void TransformerDeviceProgram::make_gathers() {
 
 // ---- passes of an evaluation -------------------------------------------------------------------
 
-/// The image to x.
+/// Computes x from the image.
 void TransformerDeviceProgram::encode(Stream stream) const {
     const DeviceLayers& layers = weights_->layers();
     const int64_t width = widths().points.width;
@@ -174,7 +174,7 @@ void TransformerDeviceProgram::encode(Stream stream) const {
     run(encoder.adds_to(x()), stream);
 }
 
-/// Sums over the rows of all ranks, if the norm takes them.
+/// Gathers the sums over the rows of all ranks, if the norm reads them.
 void TransformerDeviceProgram::measure(DeviceSteps& steps) const {
     if (!has_sums()) return;
     auto* const own = reinterpret_cast<double*>(arena_.at<char>(parts_) +
@@ -235,7 +235,7 @@ void TransformerDeviceProgram::feed_forward(const DeviceBlock& block, DeviceStep
     });
 }
 
-/// x to planes of what the decoder's weights make of it.
+/// Applies the decoder's layer to x and writes the result to planes.
 void TransformerDeviceProgram::expand(Stream stream) const {
     auto* const expanded = arena_.at<float>(work_);
     run(linear(weights_->layers().decoder, grid_).of(x()).to(expanded), stream);
@@ -245,7 +245,7 @@ void TransformerDeviceProgram::expand(Stream stream) const {
                     stream);
 }
 
-/// Those planes to the columns.
+/// Applies the decoder's stencil to those planes and writes the result to the columns.
 void TransformerDeviceProgram::decode(Stream stream) const {
     kernels::sphere::WriteArgs write = write_args(*decoder_, expanded_read_);
     if (config_.residual) write.added = arena_.at<float>(image_);

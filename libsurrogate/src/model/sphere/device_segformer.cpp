@@ -16,8 +16,8 @@ using kernels::Stream;
 
 namespace {
 
-/// A SegFormer: level after level, each of which adds its part to the image at once, so that all
-/// share the memory of the first.
+/// Evaluates a SegFormer on a device, level after level. Each level adds its part to the image at
+/// once, so that all levels share their memory.
 class SegformerDeviceProgram final : public DeviceGridProgram {
 public:
     SegformerDeviceProgram(const Segformer& config, std::shared_ptr<const SegformerWeights> weights,
@@ -67,7 +67,7 @@ private:
     SegformerBands bands_;
     std::deque<DeviceLevelTables> tables_;
     // Offsets in arena_. work_: a stream of gathered, hidden or expanded channels, or operands.
-    // planes_: own rows of what geometry reads: the image, then channels of a level; read_: held
+    // planes_: own rows of what stencils read: the image, then channels of a level; read_: held
     // rows.
     int64_t planes_ = 0, read_ = 0, sums_ = 0;
 };
@@ -101,7 +101,7 @@ int64_t SegformerDeviceProgram::work_bytes(size_t i) const {
     const int64_t gathered = plain_channels(merge.n_in * merge.n_basis()).width;
     const int64_t expanded = plain_channels(tables_[i].upsample.n_channel).width;
     const int64_t n = device_rows(tables_[i].grid);
-    // Behind the operands that the head reads lies what it makes.
+    // The operands that the head reads are followed by its output.
     return std::max({4 * n * gathered, 4 * n * width(i),
                      tables_[i].attention ? tables_[i].attention->qkv_bytes() : 0,
                      n * (operand_bytes() * width(i) + 4 * expanded)});
@@ -144,7 +144,7 @@ void SegformerDeviceProgram::normalise(size_t i, const kernels::DeviceNorm& norm
                   stream);
 }
 
-/// The first n_channel channels of a stream, to the planes that geometry reads.
+/// Copies the first n_channel channels of a stream to the planes that stencils read.
 void SegformerDeviceProgram::to_planes(size_t i, const float* from, int64_t n_channel,
                                        Stream stream) const {
     kernels_.planes(device_.properties(),
@@ -153,7 +153,7 @@ void SegformerDeviceProgram::to_planes(size_t i, const float* from, int64_t n_ch
                     stream);
 }
 
-/// x from the planes of the level above, or of the image.
+/// Computes x from the planes of the level above, or of the image.
 void SegformerDeviceProgram::merge(size_t i, Stream stream) const {
     const Convolution& merge = config_.levels[i].merge;
     const float* const gathered =
@@ -195,7 +195,7 @@ void SegformerDeviceProgram::end_feed_forward(size_t i, const DeviceRepetition& 
     run(layer(i, repetition.mlp_out).of(mix.to).adds_to(x()), stream);
 }
 
-/// x to planes of what the level's weights make of it. x stays.
+/// Applies the level's layers to x and writes the result to planes. Keeps x.
 void SegformerDeviceProgram::expand(size_t i, Stream stream) const {
     void* const hidden = arena_.at<void>(work_);
     const int64_t hidden_bytes = operand_bytes() * device_rows(tables_[i].grid) * width(i);
