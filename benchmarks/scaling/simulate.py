@@ -17,6 +17,7 @@ of its table one after the other. Where ranks exchange something, all wait for t
 An operation is a multiply-add; an exponential counts ten. --figure needs matplotlib.
 """
 import argparse
+import collections
 import csv
 import functools
 import json
@@ -169,20 +170,29 @@ def hept_tables(n, ranks, given):
     return tables
 
 
+# Strong scaling of POINTS, and weak scaling with as many points per rank as these have on the most ranks. work: seconds that
+# the busiest rank computes. lost_to_latency, lost_to_bandwidth: seconds that a run is shorter without latency, or with any
+# bandwidth.
+Row = collections.namedtuple("Row", "case kind points ranks seconds work_seconds efficiency lost_to_latency lost_to_bandwidth")
+
+
 def scaling(name, network, rate):
-    """Rows (kind, points, ranks, seconds, work, efficiency): strong for POINTS, weak with POINTS on the most ranks."""
+    """Rows of a case."""
     for kind in ("strong", "weak"):
         for points in POINTS:
             for ranks in RANKS:
                 n = points if kind == "strong" else max(1, points * ranks // RANKS[-1])
-                alone = sum(operations(line) for line in tables_of(name, n, 1)[0]) * rate
-                seconds, work = simulate(tables_of(name, n, ranks), rate, network)
-                yield kind, n, ranks, seconds, work, alone / (ranks * seconds)
+                alone = sum(map(operations, tables_of(name, n, 1)[0])) * rate
+                tables = tables_of(name, n, ranks)
+                seconds, work = simulate(tables, rate, network)
+                lost = [seconds - simulate(tables, rate, faster)[0]
+                        for faster in (Network(0, network.bandwidth), Network(network.latency, math.inf))]
+                yield Row(name, kind, n, ranks, seconds, work, alone / (ranks * seconds), *lost)
 
 
 def half(rows):
     """The smallest number of ranks at which communication takes half of a run."""
-    return next((ranks for _, _, ranks, seconds, work, _ in rows if seconds >= 2 * work), None)
+    return next((row.ranks for row in rows if row.seconds >= 2 * row.work_seconds), None)
 
 
 # ---- measured runs ----
@@ -233,15 +243,15 @@ def figure(rows, path):
     import matplotlib
     matplotlib.use("Agg")
     import matplotlib.pyplot as plot
-    names = list(dict.fromkeys(name for name, *_ in rows))
     figure_, axes = plot.subplots(2, len(POINTS), figsize=(12, 7), sharex=True, sharey=True)
     for line, kind in enumerate(("strong", "weak")):
         for column, points in enumerate(POINTS):
-            for name in names:
-                series = [(ranks, 100 * efficiency) for case, k, n, ranks, _, _, efficiency in rows
-                          if case == name and k == kind and (n == points if kind == "strong" else n == max(1, points * ranks // RANKS[-1]))]
-                axes[line][column].plot(*zip(*series), marker="o", markersize=3, label=name)
-            axes[line][column].set_title(f"{points:.0e} points" if kind == "strong" else f"{points // RANKS[-1]:,} points a rank")
+            for name in dict.fromkeys(row.case for row in rows):
+                series = [row for row in rows if row.case == name and row.kind == kind]
+                series = series[column * len(RANKS):(column + 1) * len(RANKS)]
+                axes[line][column].plot(RANKS, [100 * row.efficiency for row in series], marker="o", markersize=3, label=name)
+            axes[line][column].set_title(f"{points:.0e} points" if kind == "strong"
+                                         else f"{points // RANKS[-1]:,} points per rank")
             axes[line][column].set_xscale("log", base=2)
             axes[line][column].grid(alpha=0.3)
         axes[line][0].set_ylabel(f"{kind}: efficiency, %")
@@ -268,18 +278,19 @@ def main():
     print("| case | points | 1 rank | " + " | ".join(f"{ranks:,}" for ranks in RANKS[3::3]) + " | half from |\n" + "| --- " * 8 + "|")
     for name in arguments.cases.split(","):
         rows = list(scaling(name, network, RATES[name]))
-        everything += [(name, *row) for row in rows]
+        everything += rows
         for points in POINTS:
-            strong = [row for row in rows if row[0] == "strong" and row[1] == points]
-            cells = [f"{row[3]:.2g} s, {100 * row[5]:.0f} %" for row in strong[3::3]]
+            strong = [row for row in rows if row.kind == "strong" and row.points == points]
+            cells = [f"{row.seconds:.2g} s, {100 * row.efficiency:.0f} %" for row in strong[3::3]]
             limit = half(strong)
-            print(f"| {CASES[name] if points == POINTS[0] else ''} | {points:.0e} | {strong[0][3]:.3g} s | " + " | ".join(cells) +
-                  f" | {f'{limit:,}' if limit else 'more'} |", flush=True)
+            print(f"| {CASES[name] if points == POINTS[0] else ''} | {points:.0e} | {strong[0].seconds:.3g} s | "
+                  + " | ".join(cells) + f" | {f'{limit:,}' if limit else 'more'} |", flush=True)
     if arguments.csv:
         with open(arguments.csv, "w", newline="") as file:
             writer = csv.writer(file)
-            writer.writerow(("case", "kind", "points", "ranks", "seconds", "work_seconds", "efficiency"))
-            writer.writerows((name, kind, n, ranks, f"{seconds:.5g}", f"{work:.5g}", f"{efficiency:.4f}") for name, kind, n, ranks, seconds, work, efficiency in everything)
+            writer.writerow(Row._fields)
+            for row in everything:
+                writer.writerow(f"{value:.5g}" if isinstance(value, float) else value for value in row)
     if arguments.figure:
         figure(everything, arguments.figure)
 
