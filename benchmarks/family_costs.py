@@ -5,12 +5,14 @@
     python3 benchmarks/family_costs.py [--build build] [--rounds 5] [--latency 2e-6] [--bandwidth 1e10] [--ranks N]
                                        [--models flare,hept]
 
-The first table: seconds per point, core and layer, memory and bytes, measured on one rank with one thread. The second: from
-1 to 8 ranks, measured on at most as many ranks as the machine has cores (--ranks), beyond by formula: the fraction of the
-work on the busiest rank (by the plan on that number of ranks) of the measured time, plus its calls and messages on the
-network of scaling/simulate.py; the default is a common cluster's network. On one rank seconds are processor seconds of the
-cheapest round, which other load lengthens less; on more ranks they are seconds of the fastest round, which requires an idle
-machine: --ranks 1 leaves them to the formula. Needs a build with -DSURROGATE_BENCHMARKS=ON and mpirun.
+The first table: seconds per point, core and layer, memory and bytes, measured on one rank with one
+thread. The second: from 1 to 8 ranks, measured on at most as many ranks as the machine has cores
+(--ranks), beyond by formula: the fraction of the work on the busiest rank (by the plan on that
+number of ranks) of the measured time, plus its calls and messages on the network of
+scaling/simulate.py; the default is a common cluster's network. On one rank seconds are processor
+seconds of the cheapest round, which other load lengthens less; on more ranks they are seconds of
+the fastest round, which requires an idle machine: --ranks 1 leaves them to the formula. Needs a
+build with -DSURROGATE_BENCHMARKS=ON and mpirun.
 """
 import argparse
 import json
@@ -71,16 +73,17 @@ def main():
         times = []
         for ranks, plan in plans.items():
             measured = "run_s" in plan
-            time = plan["processor_s" if ranks == 1 else "run_s"] if measured else by_formula(network, model, one, plan)
+            key = "processor_s" if ranks == 1 else "run_s"
+            time = plan[key] if measured else by_formula(network, model, one, plan)
             mark = "" if measured else "*"
             times.append(f"{time:.2g} s{mark}, {plan['busiest_bytes'] / 1e6:.2g} MB" if ranks > 1 else f"{time:.2g} s")
         scaling.append(f"| {family}, {shape} | " + " | ".join(times) + " |")
         print(f"{model}: {one['vector']}", flush=True)
-    print("\n| family | model | points | seconds per point and core | per layer | planning / a run | memory per point |\n"
-          + "| --- " * 7 + "|")
+    print("\n| family | model | points | seconds per point and core | per layer | planning / a run | "
+          "memory per point |\n" + "| --- " * 7 + "|")
     print("\n".join(single))
-    print("\n| a run, and what its busiest rank sends | " + " | ".join(f"{n} rank{'s' if n > 1 else ''}" for n in RANKS)
-          + " |\n" + "| --- " * 5 + "|")
+    print("\n| a run, and what its busiest rank sends | "
+          + " | ".join(f"{n} rank{'s' if n > 1 else ''}" for n in RANKS) + " |\n" + "| --- " * 5 + "|")
     print("\n".join(scaling))
     print("\n\\* by formula")
 

@@ -2,11 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Strong and weak scaling to 4,096 ranks by simulation.
 
-    python3 benchmarks/scaling/simulate.py [--latency 2e-6] [--bandwidth 1e10] [--cases flare,hept] [--csv FILE] [--figure FILE]
-    python3 benchmarks/scaling/simulate.py --check build/bin/family_costs        measured beside simulated runs on 1 and 2 ranks
+    python3 benchmarks/scaling/simulate.py [--latency 2e-6] [--bandwidth 1e10] [--cases flare,hept]
+                                           [--csv FILE] [--figure FILE]
+    python3 benchmarks/scaling/simulate.py --check build/bin/family_costs    beside measured runs on 1 and 2 ranks
 
-Work and messages of every rank are the tables of plans (formulas.py), seconds of an operation are measured on one core (RATES). A rank computes the lines
-of its table one after the other. Where ranks exchange something, all wait for the last one, then for the call:
+Work and messages of every rank are the tables of plans (formulas.py), seconds of an operation are measured on one core
+(RATES). A rank computes the lines of its table one after the other. Where ranks exchange something, all wait for the
+last one, then for the call:
 
     reduce     log2 P steps of (latency + bytes / bandwidth)
     gather     log2 P latencies, and the bytes of all ranks / bandwidth
@@ -34,9 +36,10 @@ RANKS = [2 ** i for i in range(13)]
 POINTS = [10 ** 6, 10 ** 7, 10 ** 8]
 PARTNERS = 26  # the solver has blocks of space, as the trees have: rows go to ranks beside
 
-# Seconds of an operation on one core: processor seconds of a run over the operations of its plan (--check prints them). Intel Xeon with AVX-512,
-# family_costs, 2026-11-27.
-RATES = {"flare": 1.65e-11, "group_compression": 2.17e-11, "bsa": 1.8e-11, "erwin": 2.39e-11, "sequoia": 1.58e-11, "hept": 3.34e-11, "neighborhood": 1.95e-11, "global": 1.53e-11}
+# Seconds of an operation on one core: processor seconds of a run over the operations of its plan (--check prints
+# them). Intel Xeon with AVX-512, family_costs, 2026-11-27.
+RATES = {"flare": 1.65e-11, "group_compression": 2.17e-11, "bsa": 1.8e-11, "erwin": 2.39e-11, "sequoia": 1.58e-11,
+         "hept": 3.34e-11, "neighborhood": 1.95e-11, "global": 1.53e-11}
 
 
 class Network:
@@ -93,11 +96,14 @@ def simulate(tables, rate, network):
 # ---- clouds of any size ----
 
 FLARE = {"blocks": 8, "channels": 64, "heads": 8, "latents": 128}
-BSA = {"c_in": 64, "c_hidden": 64, "depth": 2, "num_heads": 8, "mlp_ratio": 4, "ball_size": 256, "dimensionality": 3, "attention_type": "sparse"}
+BSA = {"c_in": 64, "c_hidden": 64, "depth": 2, "num_heads": 8, "mlp_ratio": 4, "ball_size": 256, "dimensionality": 3,
+       "attention_type": "sparse"}
 GROUPS = dict(BSA, attention_kwargs={"use_coarse_q_attn": True, "use_coarse_q_importance": True})
-ERWIN = {"c_in": 64, "dimensionality": 3, "c_out": 1, "c_hidden": [32, 64], "ball_sizes": [128, 128], "enc_num_heads": [2, 4], "enc_depths": [2, 4],
-         "strides": [2], "dec_num_heads": [2], "dec_depths": [2], "rotate": 45, "mlp_ratio": 4, "mp_steps": 1, "neighbors": 8}
-HEPT = {"block_size": 100, "n_hashes": 3, "num_regions": 150, "num_heads": 8, "h_dim": 24, "n_layers": 4, "in_dim": 15, "coords_dim": 6}
+ERWIN = {"c_in": 64, "dimensionality": 3, "c_out": 1, "c_hidden": [32, 64], "ball_sizes": [128, 128],
+         "enc_num_heads": [2, 4], "enc_depths": [2, 4], "strides": [2], "dec_num_heads": [2], "dec_depths": [2],
+         "rotate": 45, "mlp_ratio": 4, "mp_steps": 1, "neighbors": 8}
+HEPT = {"block_size": 100, "n_hashes": 3, "num_regions": 150, "num_heads": 8, "h_dim": 24, "n_layers": 4, "in_dim": 15,
+        "coords_dim": 6}
 CASES = {
     "flare": "FLARE, C = 64, 8 heads, 128 latents, 8 blocks",
     "group_compression": "Ball Sparse Attention, C = 64, balls of 256, group compression, 2 layers",
@@ -111,7 +117,7 @@ CASES = {
 
 
 def tables_of(name, n, ranks):
-    given = formulas.shares("contiguous", n, ranks)
+    given = formulas.solver_points("contiguous", n, ranks)
     if name == "flare":
         return formulas.flare(FLARE, n, ranks, given)
     if name in ("bsa", "group_compression"):
@@ -127,22 +133,25 @@ def tables_of(name, n, ranks):
 
 
 def cube_ghosts(n, ranks):
-    """Rows that a rank sends if its n points are a cube and every point reads its 8 nearest: a layer as thick as they are far."""
+    """Rows that a rank sends, and the ranks that read them, if its n points are a cube and every point reads its 8
+    nearest: the rows are a layer around the cube as thick as these are far."""
     if ranks == 1:
         return 0, 0
     reach = (3 * ERWIN["neighbors"] / (4 * math.pi)) ** (1 / 3)
-    share = min(1, (ranks - 1) / 26)  # two ranks have one face in common
-    return round(share * ((n ** (1 / 3) + 2 * reach) ** 3 - n)), min(ranks - 1, 26)
+    part = min(1, (ranks - 1) / 26)  # two ranks have one face in common
+    return round(part * ((n ** (1 / 3) + 2 * reach) ** 3 - n)), min(ranks - 1, 26)
 
 
 @functools.lru_cache(None)
 def token_sample(ranks, n=8192, most=512):
-    """(points sent, points received, parts returned, messages) of each rank, for n points at random and blocks of one point. The number of regions is a
-    property of the model, so a rank's ghosts are a fraction of all points that depends on the number of ranks only. From 512 ranks on a rank's points are
-    fewer than those of a cell, whole cells are its ghosts, and their number stays; their owners are more."""
+    """(points sent, points received, parts returned, messages) of each rank, for n points at random and blocks of one
+    point. The number of regions is a property of the model, so a rank's ghosts are a fraction of all points that
+    depends on the number of ranks only. From 512 ranks on a rank's points are fewer than those of a cell, whole cells are
+    its ghosts, and their number stays; their owners are more."""
     if ranks > most:
         n, found = token_sample(most, n, most)
-        return n, [found[rank * most // ranks][:3] + [found[rank * most // ranks][3] * ranks // most] for rank in range(ranks)]
+        rows = [found[rank * most // ranks] for rank in range(ranks)]
+        return n, [[*row[:3], row[3] * ranks // most] for row in rows]
     draw = random.Random(1)
     first, second = ([draw.random() for _ in range(n)] for _ in range(2))
     ghosts, parts = formulas.Tokens(dict(HEPT, block_size=1), first, second, ranks).exchanged()
@@ -166,14 +175,16 @@ def hept_tables(n, ranks, given):
         own = begins[rank + 1] - begins[rank]
         pairs = (own // block * block * block + (own % block) ** 2) * HEPT["n_hashes"] * HEPT["num_heads"]
         n_byte = round((sent * d + parts * (d + 1)) * scale) * 4
-        tables.append(formulas.hept_table(HEPT, given[rank], own, own + received * scale, pairs, (n_byte, 1 + HEPT["num_heads"], messages)))
+        exchanged = n_byte, 1 + HEPT["num_heads"], messages
+        tables.append(formulas.hept_table(HEPT, given[rank], own, own + received * scale, pairs, exchanged))
     return tables
 
 
-# Strong scaling of POINTS, and weak scaling with as many points per rank as these have on the most ranks. work: seconds that
-# the busiest rank computes. lost_to_latency, lost_to_bandwidth: seconds that a run is shorter without latency, or with any
-# bandwidth.
-Row = collections.namedtuple("Row", "case kind points ranks seconds work_seconds efficiency lost_to_latency lost_to_bandwidth")
+# Strong scaling of POINTS, and weak scaling with as many points per rank as these have on the most ranks.
+# work_seconds: of the busiest rank. lost_to_latency, lost_to_bandwidth: seconds by which a run is shorter without
+# latency, or with any bandwidth.
+Row = collections.namedtuple("Row", "case kind points ranks seconds work_seconds efficiency lost_to_latency "
+                                    "lost_to_bandwidth")
 
 
 def scaling(name, network, rate):
@@ -198,29 +209,33 @@ def half(rows):
 # ---- measured runs ----
 
 # Points of the measured runs, and the names of family_costs where they differ.
-MEASURED = {"flare": 40_000, "group_compression": 32_768, "bsa": 32_768, "erwin": 65_536, "sequoia": 65_536, "hept": 60_000,
-            "neighborhood": 32_768, "global": 8_192}
+MEASURED = {"flare": 40_000, "group_compression": 32_768, "bsa": 32_768, "erwin": 65_536, "sequoia": 65_536,
+            "hept": 60_000, "neighborhood": 32_768, "global": 8_192}
 PROGRAM_NAMES = {"neighborhood": "neighborhood_layer", "global": "global_layer"}
 
 
 def measure(program, ranks, *words, waits="sleep"):
     """Returns what family_costs prints. waits: whether waiting ranks sleep or take a core."""
-    environment = dict(os.environ, OMP_NUM_THREADS="1", OMPI_MCA_rmaps_base_oversubscribe="1", OMPI_MCA_hwloc_base_binding_policy="none",
+    environment = dict(os.environ, OMP_NUM_THREADS="1", OMPI_MCA_rmaps_base_oversubscribe="1",
+                       OMPI_MCA_hwloc_base_binding_policy="none",
                        OMPI_MCA_mpi_yield_when_idle="1" if waits == "sleep" else "0")
     command = ["mpirun", "-n", str(ranks), program, *map(str, words)]
-    return json.loads(subprocess.run(command, check=True, capture_output=True, text=True, env=environment).stdout)
+    job = subprocess.run(command, check=True, capture_output=True, text=True, env=environment)
+    return json.loads(job.stdout)
 
 
 def check(program, names, rounds):
     """Prints measured and simulated seconds of runs on 1 and 2 ranks. Returns whether all are within 10 %.
 
-    The seconds of an operation are those of half as many points on one rank, the network is that of a ping-pong of two ranks. Compared are processor
-    seconds of the busiest rank, which other programs lengthen less. Runs alternate; of each the cheapest counts.
+    The seconds of an operation are those of half as many points on one rank, the network is that of a ping-pong of two
+    ranks. Compared are processor seconds of the busiest rank, which other programs lengthen less. Runs alternate; of
+    each the cheapest counts.
     """
     found = measure(program, 2, "network", waits="spin")
     network = Network(found["latency_s"], found["bandwidth"])
     print(f"Ping-pong of two ranks: {1e6 * network.latency:.2f} microseconds, {network.bandwidth / 1e9:.2f} GB/s.\n")
-    print("| case | points | seconds of an operation | ranks | processor seconds | simulated | by | seconds |\n" + "| --- " * 8 + "|")
+    print("| case | points | seconds of an operation | ranks | processor seconds | simulated | by | seconds |\n"
+          + "| --- " * 8 + "|")
     is_right = True
     for name in names:
         n = MEASURED[name]
@@ -235,7 +250,8 @@ def check(program, names, rounds):
             by = expected / best[n, ranks] - 1
             is_right &= abs(by) <= 0.1
             wall = min(result["run_s"] for result in runs[n, ranks])
-            print(f"| {name} | {n:,} | {rate:.3g} | {ranks} | {best[n, ranks]:.3g} | {expected:.3g} | {100 * by:+.1f} % | {wall:.3g} |", flush=True)
+            print(f"| {name} | {n:,} | {rate:.3g} | {ranks} | {best[n, ranks]:.3g} | {expected:.3g} | "
+                  f"{100 * by:+.1f} % | {wall:.3g} |", flush=True)
     return is_right
 
 
@@ -249,7 +265,8 @@ def figure(rows, path):
             for name in dict.fromkeys(row.case for row in rows):
                 series = [row for row in rows if row.case == name and row.kind == kind]
                 series = series[column * len(RANKS):(column + 1) * len(RANKS)]
-                axes[line][column].plot(RANKS, [100 * row.efficiency for row in series], marker="o", markersize=3, label=name)
+                efficiencies = [100 * row.efficiency for row in series]
+                axes[line][column].plot(RANKS, efficiencies, marker="o", markersize=3, label=name)
             axes[line][column].set_title(f"{points:.0e} points" if kind == "strong"
                                          else f"{points // RANKS[-1]:,} points per rank")
             axes[line][column].set_xscale("log", base=2)
@@ -265,7 +282,7 @@ def figure(rows, path):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--latency", type=float, default=2e-6, help="seconds of a message, default 2e-6")
-    parser.add_argument("--bandwidth", type=float, default=1e10, help="bytes a second of a rank, default 1e10")
+    parser.add_argument("--bandwidth", type=float, default=1e10, help="bytes per second of a rank, default 1e10")
     parser.add_argument("--cases", default=",".join(CASES))
     parser.add_argument("--csv", help="a file for all rows")
     parser.add_argument("--figure", help="a picture of the efficiencies")
@@ -275,7 +292,8 @@ def main():
     if arguments.check:
         sys.exit(0 if check(arguments.check, arguments.cases.split(","), arguments.rounds) else 1)
     network, everything = Network(arguments.latency, arguments.bandwidth), []
-    print("| case | points | 1 rank | " + " | ".join(f"{ranks:,}" for ranks in RANKS[3::3]) + " | half from |\n" + "| --- " * 8 + "|")
+    print("| case | points | 1 rank | " + " | ".join(f"{ranks:,}" for ranks in RANKS[3::3]) + " | half from |\n"
+          + "| --- " * 8 + "|")
     for name in arguments.cases.split(","):
         rows = list(scaling(name, network, RATES[name]))
         everything += rows
