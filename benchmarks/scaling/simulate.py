@@ -227,9 +227,9 @@ def measure(program, ranks, *words, waits="sleep"):
 def check(program, names, rounds):
     """Prints measured and simulated seconds of runs on 1 and 2 ranks. Returns whether all are within 10 %.
 
-    The seconds of an operation are those of half as many points on one rank, the network is that of a ping-pong of two
-    ranks. Compared are processor seconds of the busiest rank, which other programs lengthen less. Runs alternate; of
-    each the cheapest counts.
+    A ping-pong of two ranks measures the network, a run of half as many points on one rank the seconds of an operation.
+    Compared are processor seconds of the busiest rank, which other programs lengthen less. Runs alternate; of each the
+    cheapest counts.
     """
     found = measure(program, 2, "network", waits="spin")
     network = Network(found["latency_s"], found["bandwidth"])

@@ -115,8 +115,8 @@ class Simulation(unittest.TestCase):
 
     def test_a_ring_on_devices_has_the_predicted_efficiencies(self):
         # Predicted for global attention on a sphere of 721 x 1,440, which the library computes from gathered rows
-        # instead: its ring is that of full attention. The prediction for 1,024 ranks was 0.06. It must be half of that
-        # for 512, because the same bytes arrive at every rank.
+        # instead; full attention has a ring. The prediction for 1,024 ranks was 0.06. It must be half of 0.14, because
+        # the same bytes arrive at every rank as with 512.
         for ranks, expected in {8: 1.0, 64: 1.0, 512: 0.14, 1024: 0.07}.items():
             self.near_prediction(ring_on_devices(ranks), expected, f"{ranks} ranks")
 
