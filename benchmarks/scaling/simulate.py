@@ -146,8 +146,8 @@ def cube_ghosts(n, ranks):
 def token_sample(ranks, n=8192, most=512):
     """(points sent, points received, parts returned, messages) of each rank, for n points at random and blocks of one
     point. The number of regions is a property of the model, so a rank's ghosts are a fraction of all points that
-    depends on the number of ranks only. From 512 ranks on a rank's points are fewer than those of a cell, whole cells are
-    its ghosts, and their number stays; their owners are more."""
+    depends on the number of ranks only. From 512 ranks on a rank's points are fewer than those of a cell, whole cells
+    are its ghosts, and their number stays; their owners are more."""
     if ranks > most:
         n, found = token_sample(most, n, most)
         rows = [found[rank * most // ranks] for rank in range(ranks)]
@@ -208,17 +208,19 @@ def half(rows):
 
 # ---- measured runs ----
 
-# Points of the measured runs, and the names of family_costs where they differ.
+# Points of the measured runs. The run for the seconds of an operation has half as many. On a grid whose rows are not
+# multiples of 64 points, global attention takes up to 20 % more per operation, so these are 64 x 128 and 96 x 192.
 MEASURED = {"flare": 40_000, "group_compression": 32_768, "bsa": 32_768, "erwin": 65_536, "sequoia": 65_536,
-            "hept": 60_000, "neighborhood": 32_768, "global": 8_192}
+            "hept": 60_000, "neighborhood": 131_072, "global": 18_432}
+FEWER_POINTS = {"global": 8_192}
 PROGRAM_NAMES = {"neighborhood": "neighborhood_layer", "global": "global_layer"}
 
 
-def measure(program, ranks, *words, waits="sleep"):
-    """Returns what family_costs prints. waits: whether waiting ranks sleep or take a core."""
+def measure(program, ranks, *words, is_spinning=False):
+    """Returns the output of family_costs. is_spinning: waiting ranks keep their core instead of sleeping."""
     environment = dict(os.environ, OMP_NUM_THREADS="1", OMPI_MCA_rmaps_base_oversubscribe="1",
                        OMPI_MCA_hwloc_base_binding_policy="none",
-                       OMPI_MCA_mpi_yield_when_idle="1" if waits == "sleep" else "0")
+                       OMPI_MCA_mpi_yield_when_idle="0" if is_spinning else "1")
     command = ["mpirun", "-n", str(ranks), program, *map(str, words)]
     job = subprocess.run(command, check=True, capture_output=True, text=True, env=environment)
     return json.loads(job.stdout)
@@ -227,11 +229,11 @@ def measure(program, ranks, *words, waits="sleep"):
 def check(program, names, rounds):
     """Prints measured and simulated seconds of runs on 1 and 2 ranks. Returns whether all are within 10 %.
 
-    A ping-pong of two ranks measures the network, a run of half as many points on one rank the seconds of an operation.
-    Compared are processor seconds of the busiest rank, which other programs lengthen less. Runs alternate; of each the
-    cheapest counts.
+    A ping-pong of two ranks measures the network, a run of fewer points on one rank the seconds of an operation.
+    Compared are processor seconds of the busiest rank, which other programs lengthen less. Runs alternate; of each
+    the cheapest counts.
     """
-    found = measure(program, 2, "network", waits="spin")
+    found = measure(program, 2, "network", is_spinning=True)
     network = Network(found["latency_s"], found["bandwidth"])
     print(f"Ping-pong of two ranks: {1e6 * network.latency:.2f} microseconds, {network.bandwidth / 1e9:.2f} GB/s.\n")
     print("| case | points | seconds of an operation | ranks | processor seconds | simulated | by | seconds |\n"
@@ -239,12 +241,13 @@ def check(program, names, rounds):
     is_right = True
     for name in names:
         n = MEASURED[name]
-        runs = {(n // 2, 1): [], (n, 1): [], (n, 2): []}
+        fewer = FEWER_POINTS.get(name, n // 2)
+        runs = {(fewer, 1): [], (n, 1): [], (n, 2): []}
         for _ in range(rounds):
             for (points, ranks), results in runs.items():
                 results.append(measure(program, ranks, PROGRAM_NAMES.get(name, name), 1, points))
         best = {key: min(result["processor_s"] for result in results) for key, results in runs.items()}
-        rate = best[n // 2, 1] / sum(map(operations, tables_of(name, n // 2, 1)[0]))
+        rate = best[fewer, 1] / sum(map(operations, tables_of(name, fewer, 1)[0]))
         for ranks in (1, 2):
             expected, _ = simulate(tables_of(name, n, ranks), rate, network)
             by = expected / best[n, ranks] - 1
