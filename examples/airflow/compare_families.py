@@ -6,15 +6,16 @@
 
 Writes the data sets that the current folder does not have yet, with the program airflow, and trains
 each family with one thread. With --minutes the number of epochs follows from a measured step, which
-is too long on a busy machine: then use --epochs. Minutes are processor minutes. Errors are means over bodies that training did not have. Seconds are processor
-seconds of planning and predicting a body with one thread, by `airflow -sweep`. Memory is the
-workspace of the plan, by `surrogate bench`.
+is too long on a busy machine: then use --epochs. Minutes are processor minutes. Errors are means
+over bodies that training did not have. Seconds are processor seconds of planning and predicting a
+body with one thread, by `airflow -sweep`. Memory is the workspace of the plan, by `surrogate bench`.
 Families with a result of the same options in the folder are not trained again; one of other options
 is an error. Needs no Python package.
 """
 import argparse
 import json
 import os
+import re
 import resource
 import subprocess
 import sys
@@ -157,8 +158,8 @@ def seconds_of_an_epoch(tools, family, network, data):
     return seconds
 
 
-def asked(options, name):
-    """Returns the options that a result depends on."""
+def options_of(options, name):
+    """Returns the options that the result of a family depends on."""
     length = {"epochs": options.epochs[name]} if options.epochs else {"minutes": options.minutes}
     return {**length, "rate": options.rate, "points": options.points}
 
@@ -175,7 +176,7 @@ def measure(tools, name, options):
                               options.rate, folder, files(data, "watch"))
     print(f"{title}: {epochs} epochs", flush=True)
     model = os.path.join(folder, "last.safetensors")
-    row = {"name": title, "asked": asked(options, name), "epochs": epochs, "minutes": tools.train(path), "sizes": {}}
+    row = {"name": title, "options": options_of(options, name), "epochs": epochs, "minutes": tools.train(path), "sizes": {}}
     seconds = tools.prediction_seconds(model, options.points)
     for n, test in zip(options.points, files(data, "test", "test_large"), strict=True):
         memory = tools.report("bench", model, "--points", str(n), "--runs", "1")["workspace_bytes"]
@@ -189,8 +190,8 @@ def kept_result(path, expected):
         return None
     with open(path, encoding="utf-8") as file:
         row = json.load(file)
-    if row.get("asked") != expected:
-        sys.exit(f"compare_families.py: the result in {path} is of {row.get('asked')}, expected {expected}; "
+    if row.get("options") != expected:
+        sys.exit(f"compare_families.py: the result in {path} has the options {row.get('options')}, expected {expected}; "
                  "remove the file, or choose another --folder")
     return row
 
@@ -204,17 +205,18 @@ def table(rows, points):
 
 
 def epochs_of(text):
-    """Reads 'flare=89,bsa=35'."""
-    epochs = {name: int(number) for name, number in (part.split("=") for part in text.split(","))}
-    if min(epochs.values()) < 1:
-        raise ValueError
-    return epochs
+    """Reads 'flare=89,bsa=35', or '8' for all families."""
+    if re.fullmatch(r"[1-9]\d*", text):
+        return dict.fromkeys(SHORT, int(text))
+    if not re.fullmatch(r"\w+=[1-9]\d*(,\w+=[1-9]\d*)*", text):
+        raise argparse.ArgumentTypeError(f"'{text}', expected numbers such as flare=89,bsa=35")
+    return {name: int(number) for name, number in (part.split("=") for part in text.split(","))}
 
 
 def points_of(text):
-    points = [int(number) for number in text.split(",")]
+    points = [int(number) for number in re.findall(r"\d+", text)]
     if len(points) != len(POINTS) or points != sorted(set(points)):
-        raise ValueError
+        raise argparse.ArgumentTypeError(f"'{text}', expected {len(POINTS)} rising numbers")
     return points
 
 
@@ -224,7 +226,7 @@ def main():
     parser.add_argument("--programs", default=os.path.join(here, "../../build/bin"), help="folder of surrogate and airflow")
     length = parser.add_mutually_exclusive_group()
     length.add_argument("--minutes", type=float, default=2, help="processor minutes of training per family, as epochs allow")
-    length.add_argument("--epochs", type=epochs_of, metavar="FAMILY=N,..", help="epochs of each family")
+    length.add_argument("--epochs", type=epochs_of, metavar="FAMILY=N,..", help="epochs of each family, or one number")
     parser.add_argument("--rate", type=float, default=2e-3, help="highest learning rate")
     parser.add_argument("--families", default=",".join(SHORT), help="those to train, in this order (default: all)")
     parser.add_argument("--points", type=points_of, default=POINTS, metavar="A,B,C,D",
@@ -240,7 +242,7 @@ def main():
         if options.epochs and name not in options.epochs:
             parser.error(f"--epochs has no '{name}', expected all of {', '.join(names)}")
     results = {name: os.path.join(options.folder, name + ".json") for name in names}
-    rows = {name: kept_result(results[name], asked(options, name)) for name in names}
+    rows = {name: kept_result(results[name], options_of(options, name)) for name in names}
     os.makedirs(options.folder, exist_ok=True)
     tools = Tools(options.programs, options.folder)
     write_data(tools, data_sets(options.points))

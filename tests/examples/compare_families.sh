@@ -40,9 +40,11 @@ rejected() {
     grep -- "$text" rejected.log
     [ ! -e calls ]
 }
-rejected "flare.json is of {'minutes': 0.0001, .*, expected {'minutes': 1000.0, .*; remove the file" --minutes 1000
-rejected "bsa.json is of .*, expected {'epochs': 2, " --families bsa --epochs flare=1,bsa=2
+rejected "flare.json has the options {'minutes': 0.0001, .*, expected {'minutes': 1000.0, .*; remove the file" --minutes 1000
+rejected "bsa.json has the options .*, expected {'epochs': 2, " --families bsa --epochs flare=1,bsa=2
 rejected "--epochs has no 'erwin', expected all of flare, bsa, full, erwin, sequoia" --epochs flare=2,bsa=1,full=1
+rejected "'flare=0', expected numbers such as flare=89,bsa=35" --epochs flare=0
+rejected "'500,600', expected 4 rising numbers" --points 500,600
 rejected "--epochs has 'hept', expected some of flare, bsa, full, erwin, sequoia" --epochs hept=1
 
 run --families flare --epochs flare=2 --folder more | grep "^| FLARE | 0.[0-9] min, 2 epochs |"
