@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Trains the three shipped models of airflow again, in the current folder, from the beginning: data,
 # Ball Sparse Attention in two parts, Sequoia, FLARE. The models are last.safetensors in
-# airflow_bsa_sizes, airflow_sequoia and airflow_flare. About an hour on one core; run it again after
+# airflow_bsa_sizes, airflow_sequoia and airflow_flare. About 70 minutes on one core; run it again after
 # an interruption.
 #
 #     sh examples/airflow/train_shipped.sh [folder of the programs: build/bin]
