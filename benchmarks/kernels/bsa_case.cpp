@@ -64,10 +64,6 @@ double ChooseCase::flops() const {
     return 2.0 * static_cast<double>(n_group_ * n_block_ * heads_.n_key_channel());
 }
 
-double ChooseCase::attend_exponentials() const {
-    return static_cast<double>(n_query() * n_block_ * heads_.n_head);
-}
-
 void ChooseCase::choose(const Queue& queue) {
     const Tile<const float> q{q_.data(), {heads_.n_key_channel(), n_group_}, {tile_points, 1}};
     bsa::reset(choice_);

@@ -24,10 +24,8 @@ public:
 
     int64_t n_group() const { return n_group_; }
     int64_t n_query() const { return n_group_ * g_; }
-    /// Returns multiplications and additions of the scores, and exponentials of attention to the
-    /// same keys.
+    /// Returns the multiplications and additions of the scores.
     double flops() const;
-    double attend_exponentials() const;
 
     void choose(const kernels::Queue& queue);
     /// Computes attention of all queries of the groups to the same keys.

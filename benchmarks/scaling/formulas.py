@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Work and messages of plans by formula: tables(case, ranks) has, for every rank, the lines of the table that `surrogate_plan_describe` prints.
+"""Work and messages of plans by formula: tables(case, ..) has, for every rank, the lines of the table that
+`surrogate_plan_describe` prints.
 
-many_ranks.py compares them with real plans on 16, 32 and 64 ranks; simulate.py uses them for clouds and ranks that no machine at hand has.
-What depends on the geometry (ghost points) is computed from the positions (`x`); simulate.py estimates it for clouds that are too large for that.
+many_ranks.py compares them with real plans on 16, 32 and 64 ranks; simulate.py uses them for clouds and ranks that no
+machine at hand has. Ghost points depend on the geometry: they are computed from the positions (`x`). simulate.py
+estimates them for clouds that are too large for that.
 """
 import bisect
 import collections
@@ -10,11 +12,12 @@ import math
 import struct
 
 # One line of a plan's table on one rank. call: how ranks exchange the bytes, for simulate.py.
-Layer = collections.namedtuple("Layer", "name flops exponentials bytes collectives messages call", defaults=(0, 0, 0, 0, 0, None))
+Layer = collections.namedtuple("Layer", "name flops exponentials bytes collectives messages call",
+                               defaults=(0, 0, 0, 0, 0, None))
 
 
 def balanced(n, rank, size):
-    """Range of n items that a rank gets when they are dealt in order."""
+    """Range of n items that a rank gets when they are distributed evenly, in order."""
     begin = rank * (n // size) + min(rank, n % size)
     return begin, begin + n // size + (1 if rank < n % size else 0)
 
@@ -24,13 +27,14 @@ def block_begins(n, block, size):
     return [min(balanced(blocks, rank, size)[0] * block, n) for rank in range(size)] + [n]
 
 
-def shares(partition, n, size):
+def solver_points(partition, n, size):
     """Points of the solver on each rank."""
-    return [end - begin for begin, end in (uneven(n, rank, size) if partition == "uneven" else balanced(n, rank, size) for rank in range(size))]
+    cut = uneven if partition == "uneven" else balanced
+    return [end - begin for begin, end in (cut(n, rank, size) for rank in range(size))]
 
 
 def uneven(n, rank, size):
-    """Rank 0 nothing, rank 1 half, the others equal shares of the rest."""
+    """Range of a rank: rank 0 has nothing, rank 1 half, the others equal parts of the rest."""
     half = n // 2 + n % 2 if size > 2 else n
     if rank < 2:
         return (0, 0) if rank == 0 else (0, half)
@@ -70,7 +74,8 @@ def rows(name, n_byte, collectives=1):
 # ---- FLARE ----
 
 def flare(facts, n, size, given, reproducible=False):
-    """Points stay where the solver has them; in reproducible mode whole chunks of 1,024 go to ranks, in canonical order."""
+    """Points stay on the ranks of the solver; in reproducible mode whole chunks of 1,024 go to ranks, in canonical
+    order."""
     c, h, m = facts["channels"], facts["heads"], facts["latents"]
     n_in, n_out, chunk = facts.get("n_in", 3), facts.get("n_out", 1), 1024
     begins = block_begins(n, chunk, size)
@@ -87,7 +92,8 @@ def flare(facts, n, size, given, reproducible=False):
         table = [rows("inputs to canonical order", given[rank] * 4 * n_in)] if reproducible else []
         table.append(Layer("in_proj", own * ends[0]))
         for block in range(facts["blocks"]):
-            table.append(Layer(f"blocks.{block} k, v, encode", own * 2 * mlp + mixing, own * h * m, sums, 2, call="reduce"))
+            table.append(Layer(f"blocks.{block} k, v, encode", own * 2 * mlp + mixing, own * h * m, sums, 2,
+                               call="reduce"))
             table.append(Layer(f"blocks.{block} decode, ffn", own * (2 * c * c + mlp) + mixing, own * h * m))
         table.append(Layer("out_proj", own * ends[1]))
         if reproducible:
@@ -120,7 +126,8 @@ def bsa(network, n, size, given, reproducible=False):
     c, h, d = network["c_hidden"], network["num_heads"], network["dimensionality"]
     kind, ball = network["attention_type"], network["ball_size"]
     options = network.get("attention_kwargs", {})
-    block, choice, group = options.get("compress_block_size", 8), options.get("selected_blocks_number", 4), options.get("group_selection_size", 8)
+    block, choice = options.get("compress_block_size", 8), options.get("selected_blocks_number", 4)
+    group = options.get("group_selection_size", 8)
     coarse_queries = options.get("use_coarse_q_attn", False)
     hidden = network["mlp_ratio"] * c
     n_slot = tree_slots(n, 8)
@@ -150,13 +157,17 @@ def bsa(network, n, size, given, reproducible=False):
                 if kind == "global":
                     ring = (chunk[rank], size) if reproducible else (sum(chunk) - chunk[(rank + 1) % size], size - 1)
                 keys = ball if balls else n_slot
-                table.append(Layer(name + " attention", s * (start + 4 * c * keys), s * h * keys, *ring, call="ring" if ring[1] else None))
+                table.append(Layer(name + " attention", s * (start + 4 * c * keys), s * h * keys, *ring,
+                                   call="ring" if ring[1] else None))
                 table.append(Layer(name + " mlp", s * finish, s * hidden))
                 continue
-            table.append(Layer(name + " qkv, coarse", s * (start + compress), 0, s // block * 2 * c * 4, 1, call="gather"))
+            table.append(Layer(name + " qkv, coarse", s * (start + compress), 0, s // block * 2 * c * 4, 1,
+                               call="gather"))
             table.append(Layer(name + " ball", s * 4 * c * ball, s * h * ball))
-            table.append(Layer(name + " compressed, choice", s * compressed, s * h * (n_slot // block / (block if coarse_queries else 1))))
-            table.append(Layer(name + " selected, mlp", s * (4 * c * choice * block + finish), s * (h * choice * block + 3 * h + hidden), *most_fetched[rank], call="rows"))
+            table.append(Layer(name + " compressed, choice", s * compressed,
+                               s * h * (n_slot // block / (block if coarse_queries else 1))))
+            table.append(Layer(name + " selected, mlp", s * (4 * c * choice * block + finish),
+                               s * (h * choice * block + 3 * h + hidden), *most_fetched[rank], call="rows"))
         table.append(Layer("pred_head", own * 2 * c * (c + 1)))
         table.append(rows("outputs to solver order", own * 4))
         tables.append(table)
@@ -164,7 +175,8 @@ def bsa(network, n, size, given, reproducible=False):
 
 
 def fetches(slots, block, group, h, choice, reply):
-    """The most bytes and collectives with which each rank fetches chosen blocks: k blocks of every group and head, no more than there are."""
+    """The most bytes and collectives with which each rank fetches chosen blocks: k blocks of every group and head, no
+    more than there are."""
     size = len(slots)
     choices, pairs = [s // group * h * choice for s in slots], [s // block * h for s in slots]
     kinds = collections.Counter(zip(choices, pairs))  # ranks have at most two sizes
@@ -172,16 +184,18 @@ def fetches(slots, block, group, h, choice, reply):
     def asked(owner):
         return sum(count * min(c, pairs[owner]) for (c, _), count in kinds.items()) - min(choices[owner], pairs[owner])
 
-    def wanted(rank):
-        return min(choices[rank], sum(count * min(choices[rank], p) for (_, p), count in kinds.items()) - min(choices[rank], pairs[rank]))
+    def requested(rank):
+        of_all = sum(count * min(choices[rank], p) for (_, p), count in kinds.items())
+        return min(choices[rank], of_all - min(choices[rank], pairs[rank]))
 
     rounds = max(-(-asked(r) // max(1, min(asked(r), pairs[r]))) for r in (0, size - 1))
-    return [(8 * (size + 1) + 4 * wanted(r) + reply * asked(r), 3 + rounds) for r in range(size)]
+    return [(8 * (size + 1) + 4 * requested(r) + reply * asked(r), 3 + rounds) for r in range(size)]
 
 
 def erwin(network, n, size, given, reproducible=False, ghosts=None):
     """Erwin. ghosts (rank): points of this rank that others read, counted once for each, and ranks that read them."""
-    width, balls, strides, d = network["c_hidden"], network["ball_sizes"], network["strides"], network["dimensionality"]
+    width, balls, strides = network["c_hidden"], network["ball_sizes"], network["strides"]
+    d = network["dimensionality"]
     fine, unit = 1, 1
     for level, ball in enumerate(balls):
         unit = max(unit, ball * fine)
@@ -192,12 +206,13 @@ def erwin(network, n, size, given, reproducible=False, ghosts=None):
     any_ghost = 1 if ghosts and any(g[0] for g in ghosts) else 0
     tables = []
     for rank in range(size):
-        s, own = begins[rank + 1] - begins[rank], points_before(begins[rank + 1], n, n_slot) - points_before(begins[rank], n, n_slot)
+        s = begins[rank + 1] - begins[rank]
+        own = points_before(begins[rank + 1], n, n_slot) - points_before(begins[rank], n, n_slot)
         n_point, sent = given[rank], ghosts[rank] if ghosts else (0, 0)
         table = [error_flag, Layer("embed.embed_fn", n_point * 2 * c * network["c_in"])]
         for step in range(network["mp_steps"]):
-            table.append(Layer(f"embed.mpnn step {step}", n_point * k * 2 * c * (2 * c + d) + n_point * 4 * c * c, n_point * k * c, sent[0] * c * 4, any_ghost, sent[1],
-                               "neighbors"))
+            table.append(Layer(f"embed.mpnn step {step}", n_point * k * 2 * c * (2 * c + d) + n_point * 4 * c * c,
+                               n_point * k * c, sent[0] * c * 4, any_ghost, sent[1], "neighbors"))
         table.append(rows("points to tree order", n_point * c * 4))
 
         def stage(name, level, heads, depth):
@@ -205,16 +220,21 @@ def erwin(network, n, size, given, reproducible=False, ghosts=None):
             w, ball, hidden = width[level], balls[level], network["mlp_ratio"] * width[level]
             for block in range(depth):
                 turned = 2 if block % 2 and network.get("rotate", 0) > 0 and size > 1 else 0
-                table.append(Layer(f"{name}blocks.{block}", slots * (8 * w * w + 2 * d * w + 4 * w * ball + 6 * w * hidden), slots * (heads * ball + hidden),
+                flops = slots * (8 * w * w + 2 * d * w + 4 * w * ball + 6 * w * hidden)
+                table.append(Layer(f"{name}blocks.{block}", flops, slots * (heads * ball + hidden),
                                    turned * slots * w * 4, turned, call="rows" if turned else None))
 
         last = len(width) - 1
         for level in range(last + 1):
-            stage("bottleneck." if level == last else f"encoder.{level}.", level, network["enc_num_heads"][level], network["enc_depths"][level])
+            stage("bottleneck." if level == last else f"encoder.{level}.", level, network["enc_num_heads"][level],
+                  network["enc_depths"][level])
             if level < last:
-                table.append(Layer(f"pool {level}", s // math.prod(strides[:level + 1]) * 2 * width[level + 1] * strides[level] * (width[level] + d)))
+                pooled, stride = s // math.prod(strides[:level + 1]), strides[level]
+                table.append(Layer(f"pool {level}", pooled * 2 * width[level + 1] * stride * (width[level] + d)))
         for level in reversed(range(last)):
-            table.append(Layer(f"unpool {level}", s // math.prod(strides[:level + 1]) * 2 * strides[level] * width[level] * (width[level + 1] + strides[level] * d)))
+            pooled, stride = s // math.prod(strides[:level + 1]), strides[level]
+            flops = pooled * 2 * stride * width[level] * (width[level + 1] + stride * d)
+            table.append(Layer(f"unpool {level}", flops))
             stage(f"decoder.{last - 1 - level}.", level, network["dec_num_heads"][level], network["dec_depths"][level])
         table.append(Layer("pred_head", own * 2 * c * (c + network["c_out"]), own * c))
         table.append(rows("outputs to solver order", own * network["c_out"] * 4))
@@ -223,7 +243,8 @@ def erwin(network, n, size, given, reproducible=False, ghosts=None):
 
 
 def nearest_ghosts(x, n_axis, k, owner, size):
-    """(rows that each rank sends, ranks that it sends to) when every point reads its k nearest points, itself among them."""
+    """(rows that each rank sends, ranks that it sends to) when every point reads its k nearest points, itself among
+    them."""
     n, cells = len(owner), collections.defaultdict(list)
     edge = max(1, round((n / 2) ** (1 / n_axis)))
     points = [tuple(x[n_axis * i:n_axis * (i + 1)]) for i in range(n)]
@@ -263,8 +284,10 @@ def box(home, reach, edge):
 
 def sequoia(network, n, size, given, reproducible=False):
     """Ranks own the nodes of one level and all below; every rank computes the levels from there on."""
-    k, dim, heads, head_dim = network.get("k", 16), network.get("transformer_dim", 128), network.get("num_head", 4), network.get("head_dim", 128)
-    hidden, c_in, d = network.get("transformer_hidden_dim", 128), network.get("c_in", 64), network.get("dimensionality", 3)
+    k, dim = network.get("k", 16), network.get("transformer_dim", 128)
+    hidden = network.get("transformer_hidden_dim", 128)
+    heads, head_dim = network.get("num_head", 4), network.get("head_dim", 128)
+    c_in, d = network.get("c_in", 64), network.get("dimensionality", 3)
     inner = heads * head_dim
     levels = [n]
     while levels[-1] > 1:
@@ -291,12 +314,16 @@ def sequoia(network, n, size, given, reproducible=False):
         for level in reversed(range(cut)):
             own[level] = tuple(min(v * k, levels[level]) for v in own[level + 1])
         held = [own[level][1] - own[level][0] if level < cut else levels[level] for level in range(len(levels))]
-        pairs = sum(m * (len(levels) - 1 - level + min(k, levels[level])) + (held[level - 1] if level else 0) for level, m in enumerate(held)) * heads
+        pairs = heads * sum(m * (len(levels) - 1 - level + min(k, levels[level])) + (held[level - 1] if level else 0)
+                            for level, m in enumerate(held))
         shared, leaves = own[cut][1] - own[cut][0], own[0][1] - own[0][0]
         gathers = 1 if cut else 0
-        table = [error_flag, rows("inputs to the leaves", given[rank] * d * 4), Layer("embedding, means", leaves * (2 * d * (c_in // 2) + 2 * c_in * dim), 0, shared * dim * 4, 1, call="gather")]
+        embedding = leaves * (2 * d * (c_in // 2) + 2 * c_in * dim)
+        table = [error_flag, rows("inputs to the leaves", given[rank] * d * 4),
+                 Layer("embedding, means", embedding, 0, shared * dim * 4, 1, call="gather")]
         for layer in range(network.get("num_layers", 4)):
-            table.append(Layer(f"layer {layer}", sum(held) * (4 * 2 * dim * inner + 2 * 2 * dim * hidden) + 4 * head_dim * pairs, pairs,
+            products = sum(held) * (4 * 2 * dim * inner + 2 * 2 * dim * hidden)
+            table.append(Layer(f"layer {layer}", products + 4 * head_dim * pairs, pairs,
                                gathers * shared * inner * 4, gathers, call="gather"))
         table.append(Layer("head", leaves * (2 * dim * hidden + 2 * hidden)))
         table.append(rows("outputs to solver order", leaves * 4))
@@ -310,7 +337,7 @@ def as_float(value):
     return struct.unpack("f", struct.pack("f", value))[0]
 
 
-def slab_size(r, n):
+def region_size(r, n):
     """Points of a region when a cloud of n is divided into about r; rounded as the official code does."""
     if n <= 1 or r <= 1:
         return max(1, n)
@@ -344,39 +371,40 @@ class Tokens:
         n, block = len(first), network["block_size"]
         self.n, self.size, self.heads = n, size, network["num_heads"]
         self.begins = block_begins(n, block, size)
-        by_first = rank_of(first)
-        self.by_second = rank_of(second)
-        self.home = [self.rank_of(place) for place in self.by_second]
+        by_first = positions_of(first)
+        self.by_second = positions_of(second)
+        self.home = [self.rank_of(position) for position in self.by_second]
         self.rows = [self.cells(by_first, regions) for regions in region_numbers(network)]
 
-    def rank_of(self, place):
-        """Of a position; blocks are dealt in order, so the guess is off by one rank at most."""
-        rank = min(self.size - 1, place * self.size // self.n)
-        while place < self.begins[rank]:
+    def rank_of(self, position):
+        """Rank of a position. Blocks are distributed in order, so the guess is off by one rank at most."""
+        rank = min(self.size - 1, position * self.size // self.n)
+        while position < self.begins[rank]:
             rank -= 1
-        while place >= self.begins[rank + 1]:
+        while position >= self.begins[rank + 1]:
             rank += 1
         return rank
 
     def cells(self, by_first, regions):
         """Cells of a row in the order of its sorted positions: (first position, points)."""
-        sizes = [slab_size(r, self.n) for r in regions]
+        sizes = [region_size(r, self.n) for r in regions]
         members = collections.defaultdict(list)
         for i in range(self.n):
             members[self.by_second[i] // sizes[1], by_first[i] // sizes[0]].append(i)
-        place, cells = 0, []
+        position, cells = 0, []
         for key in sorted(members):
-            cells.append((place, members[key]))
-            place += len(members[key])
+            cells.append((position, members[key]))
+            position += len(members[key])
         return cells
 
     def exchanged(self):
-        """For each pair of ranks (from, to): points that are ghosts at `to`, and for each head the (point, table) that it may compute."""
+        """For each pair of ranks (from, to): points that are ghosts at `to`, and for each head the (point, table) that
+        it may compute."""
         ghosts = collections.defaultdict(set)
         parts = collections.defaultdict(lambda: [0] * self.heads)
         for row, cells in enumerate(self.rows):
-            for place, points in cells:
-                first, last = self.rank_of(place), self.rank_of(place + len(points) - 1)
+            for position, points in cells:
+                first, last = self.rank_of(position), self.rank_of(position + len(points) - 1)
                 if first == last and all(self.home[p] == first for p in points):
                     continue
                 for p in points:
@@ -387,23 +415,23 @@ class Tokens:
         return ghosts, parts
 
 
-def rank_of(values):
-    """Number of points before each point, ties by number."""
+def positions_of(values):
+    """Position of each value in ascending order, ties by number."""
     order = sorted(range(len(values)), key=lambda i: (values[i], i))
-    ranks = [0] * len(values)
-    for place, i in enumerate(order):
-        ranks[i] = place
-    return ranks
+    positions = [0] * len(values)
+    for position, i in enumerate(order):
+        positions[i] = position
+    return positions
 
 
 def hept(network, n, size, given, reproducible=False, exchanged=None):
     """HEPT. exchanged: of Tokens, or None on one rank."""
     d, heads, hashes, block = network["h_dim"], network["num_heads"], network["n_hashes"], network["block_size"]
     ghosts, parts = exchanged or ({}, {})
-    sent, visitors, messages = [0] * size, [0] * size, [0] * size
+    sent, ghosts_held, messages = [0] * size, [0] * size, [0] * size
     for (home, to), points in ghosts.items():
         sent[home] += len(points) * d
-        visitors[to] += len(points)
+        ghosts_held[to] += len(points)
         messages[home] += 1
         for count in parts[home, to]:
             sent[to] += count * (d + 1)
@@ -414,15 +442,18 @@ def hept(network, n, size, given, reproducible=False, exchanged=None):
     for rank in range(size):
         own = begins[rank + 1] - begins[rank]
         pairs = (own // block * block * block + (own % block) ** 2) * hashes * heads
-        tables.append(hept_table(network, given[rank], own, own + visitors[rank], pairs, (sent[rank] * 4, collectives, messages[rank])))
+        exchange = sent[rank] * 4, collectives, messages[rank]
+        tables.append(hept_table(network, given[rank], own, own + ghosts_held[rank], pairs, exchange))
     return tables
 
 
 def hept_table(network, given, own, tokens, pairs, exchange):
     d, heads, hashes = network["h_dim"], network["num_heads"], network["n_hashes"]
     m, query, wide = d // 2, d + network["coords_dim"], 256
-    table = [error_flag, rows("inputs to owner ranks", given * network["in_dim"] * 4), Layer("encoder", 2 * own * (network["in_dim"] * d + d * d))]
-    flops = 2 * (tokens * (3 * heads * d * d + 2 * heads * query * hashes) + pairs * (query + d) + own * (heads * d * d + 2 * d * d))
+    table = [error_flag, rows("inputs to owner ranks", given * network["in_dim"] * 4),
+             Layer("encoder", 2 * own * (network["in_dim"] * d + d * d))]
+    flops = 2 * (tokens * (3 * heads * d * d + 2 * heads * query * hashes) + pairs * (query + d)
+                 + own * (heads * d * d + 2 * d * d))
     for layer in range(network["n_layers"]):
         table.append(Layer(f"layer {layer}", flops, pairs, *exchange, "neighbors" if exchange[1] else None))
     token = (network["n_layers"] + 1) * d * m + 2 * wide * m + 3 * wide * wide
@@ -552,7 +583,7 @@ def tables(name, facts, n, size, partition="contiguous", reproducible=False):
     """The tables of a case of many_ranks, exactly: for small clouds."""
     if name in ("neighborhood", "global"):
         return sphere(dict(facts, is_global=name == "global"), size, partition)
-    given = shares(partition, n, size)
+    given = solver_points(partition, n, size)
     if name == "flare":
         return flare(facts, n, size, given, reproducible)
     network = facts["network"]

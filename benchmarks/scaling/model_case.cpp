@@ -18,7 +18,7 @@ namespace {
 constexpr int64_t any_number = int64_t{1} << 20;  // of tensors in the file
 
 /// Returns HEPT's table (tables, 2, heads): about 150 regions, in thirds.
-float n_slab(int64_t n_head, int64_t i) {
+float n_region(int64_t n_head, int64_t i) {
     const int64_t table = i / (2 * n_head), head = i % n_head;
     const double along = 6 + static_cast<double>((5 * table + 3 * head) % 19);
     const bool is_first = i / n_head % 2 == 0;
@@ -27,7 +27,7 @@ float n_slab(int64_t n_head, int64_t i) {
 
 /// Returns weights of the size of trained models, by the fill rules of the specifications.
 float weight(const impl::TensorSpec& spec, int64_t i) {
-    if (spec.name == "regions") return n_slab(spec.shape[2], i);
+    if (spec.name == "regions") return n_region(spec.shape[2], i);
     if (spec.name.ends_with("running_var")) return 1;
     const double wave =
         std::sin(1.3 * static_cast<double>(i) + static_cast<double>(spec.name.size()));

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "coupling/dataset/axes_text.hpp"
 #include "coupling/dataset/coordinate_axes.hpp"
 #include "coupling/error/error.hpp"
 #include "coupling/hdf5/own_storage.hpp"
@@ -19,15 +20,9 @@ using Variables = std::vector<StoredVariable>;
     coupling::fail(SURROGATE_BAD_FILE, text);
 }
 
-std::string joined(const Names& names) {
-    std::string text;
-    for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
-    return "(" + text + ")";
-}
-
 [[noreturn]] void refuse_axes(const StoredVariable& variable, const Names& expected) {
-    refuse("'" + variable.name + "' has the axes " + joined(variable.axes) + " and the shape " +
-           h5::shape_text(variable.shape) + ", expected the axes " + joined(expected));
+    refuse("'" + variable.name + "' has the axes " + axes_text(variable.axes) + " and the shape " +
+           h5::shape_text(variable.shape) + ", expected the axes " + axes_text(expected));
 }
 
 bool is_real(const StoredVariable& variable) {
@@ -63,74 +58,6 @@ bool has_axes_of_clouds(const Variables& variables, const StoredVariable& variab
 }
 
 // ---- variables that exist and are not fields ----
-
-/// Returns the line of h5py that attaches a variable to its axes.
-std::string attach_line(const std::string& name, const Names& axes) {
-    std::string list;
-    for (const std::string& axis : axes) list += "'" + axis + "', ";
-    if (axes.size() > 1) list.resize(list.size() - 2);
-    return "h5py: for i, axis in enumerate((" + list + ")): f['" + name +
-           "'].dims[i].attach_scale(f[axis])";
-}
-
-bool is_permutation_of(std::vector<int64_t> found, std::vector<int64_t> expected) {
-    if (found == expected) return false;
-    std::sort(found.begin(), found.end());
-    std::sort(expected.begin(), expected.end());
-    return found == expected;
-}
-
-/// Returns the order of axes that transposes `found` to `expected`, for numpy.transpose.
-std::string transposed(const std::string& name, const Names& found, const Names& expected) {
-    std::string order;
-    for (const std::string& axis : expected) {
-        const auto at = std::find(found.begin(), found.end(), axis);
-        order += (order.empty() ? "" : ", ") + std::to_string(at - found.begin());
-    }
-    return "h5py: f['" + name + "'] = values.transpose(" + order + ")";
-}
-
-/// Returns the error in the axes of a floating-point variable, and the repair.
-///   expected  axes of a field, with their extents
-std::string wrong_axes(const StoredVariable& variable, const Names& expected,
-                       const std::vector<int64_t>& extents) {
-    const std::string& name = variable.name;
-    const std::string shape = h5::shape_text(variable.shape);
-    const std::string asked = ", expected " + joined(expected) + "; ";
-    const std::string page = " (see how-to/prepare-data.md, \"Writing with h5py\")";
-    Names found = variable.axes;
-    std::sort(found.begin(), found.end());
-    Names sorted = expected;
-    std::sort(sorted.begin(), sorted.end());
-    if (found == sorted)
-        return "'" + name + "' has its axes in the order " + joined(variable.axes) + asked +
-               transposed(name, variable.axes, expected) + page;
-    const bool is_per_sample =
-        variable.axes == Names{"sample"} ||
-        (variable.axes.empty() && variable.shape.size() == 1 && expected.size() > 1 &&
-         expected[0] == "sample" && variable.shape[0] == extents[0]);
-    if (is_per_sample) {
-        std::string repeat = "numpy.repeat(values, numpy.diff(f['offset']))";
-        if (expected[0] == "sample") {
-            std::string place = ":", shown;
-            for (size_t i = 1; i < expected.size(); ++i) place += ", None";
-            for (const int64_t extent : extents)
-                shown += (shown.empty() ? "" : ", ") + std::to_string(extent);
-            repeat = "numpy.broadcast_to(values[" + place + "], (" + shown + "))";
-        }
-        return "'" + name + "' has one number per sample, expected one per point, " +
-               joined(expected) + "; h5py: f['" + name + "'] = " + repeat + page;
-    }
-    if (!variable.axes.empty())
-        return "'" + name + "' has the axes " + joined(variable.axes) + " and the shape " + shape +
-               ", expected " + joined(expected);
-    if (is_permutation_of(variable.shape, extents))
-        return "'" + name + "' has the shape " + shape + " and no axes, expected the shape " +
-               h5::shape_text(extents) + " of " + joined(expected) +
-               "; transpose it and attach its axes" + page;
-    return "'" + name + "' has the shape " + shape + " and no axes (dimension scales)" + asked +
-           attach_line(name, expected) + page;
-}
 
 /// Returns the reason why no floating-point variable is a field, in a file in which no variable
 /// defines the axes.
@@ -213,7 +140,7 @@ std::vector<StoredCoordinate> coordinates_of(const Variables& variables) {
 void check_sphere(const StoredForm& form, const Variables& variables) {
     if (form.point_axes != Names{"lat", "lon"})
         refuse("the attribute 'grid' is for fields over (lat, lon); these have " +
-               joined(form.point_axes));
+               axes_text(form.point_axes));
     for (const std::string& axis : form.point_axes) {
         const StoredVariable* const at = find(variables, axis);
         if (at == nullptr || !is_real(*at)) refuse("the axis '" + axis + "' has no degrees");
@@ -237,7 +164,7 @@ void check_offset(const Variables& variables, StoredForm* form) {
         refuse("'offset' is not a list of integers, expected one more of them than samples");
     if (form->point_axes.size() != 1)
         refuse("with 'offset' fields have one axis, that of rows; these have " +
-               joined(form->point_axes));
+               axes_text(form->point_axes));
     form->n_sample = offset.shape[0] - 1;
 }
 
@@ -253,7 +180,7 @@ PointForm form_of_points(const StoredForm& form, const Variables& variables) {
         is_moving = is_moving || (is_coordinate(variable) && n_leading(variable.axes) > 0);
     if (has_axes) return PointForm::lattice;
     if (form.point_axes.size() != 1)
-        refuse("fields have the axes " + joined(form.point_axes) +
+        refuse("fields have the axes " + axes_text(form.point_axes) +
                ": each must hold its coordinates, with the attribute axis = X, Y or Z");
     return is_moving ? PointForm::moving_cloud : PointForm::cloud;
 }
@@ -279,7 +206,7 @@ void check_extents(const StoredForm& form, const StoredVariable& variable) {
     if (variable.shape != expected)
         refuse("'" + variable.name + "' has the shape " + h5::shape_text(variable.shape) +
                ", expected " + h5::shape_text(expected) + ", the extents of the axes " +
-               joined(variable.axes) + " in the fields");
+               axes_text(variable.axes) + " in the fields");
 }
 
 /// Returns true if all axes before the axes of points are axes of the fields.
@@ -332,7 +259,7 @@ void check_form(const StoredForm& form) {
     Names axes = form.point_axes;
     for (const std::string& axis : form.point_axes)
         if (axis == "sample" || axis == "time" || std::count(axes.begin(), axes.end(), axis) > 1)
-            refuse("fields have the axes " + joined(axes) +
+            refuse("fields have the axes " + axes_text(axes) +
                    " behind 'sample' and 'time', expected different axes of points");
     const bool is_empty =
         form.n_time == 0 || std::count(form.extents.begin(), form.extents.end(), 0) > 0;
@@ -406,7 +333,7 @@ std::string why_no_field(const StoredForm& form, const StoredVariable& variable)
         variable.shape != std::vector<int64_t>{form.n_sample})
         return name + " has the shape " + h5::shape_text(variable.shape) +
                " and no axes, expected the shape " + h5::shape_text(extents) + " of " +
-               joined(expected);
+               axes_text(expected);
     return wrong_axes(variable, expected, extents);
 }
 

@@ -88,7 +88,6 @@ public:
     }
 
     size_t n_channel() const { return inputs_.size() + outputs_.size() + n_increment_; }
-    size_t n_increment() const { return n_increment_; }
 
     /// Writes the records of a part, one channel after the other. Local.
     void read(const Part& part, double* words) const {

@@ -40,8 +40,8 @@ public:
     /// Returns the height of hood, cabin and deck at `x`, from 0 at the nose.
     double top(double x) const {
         const double roof = car_.height, hood = car_.hood * roof, deck = car_.deck * roof;
-        const double rise = std::max((roof - hood) / tangent(car_.windshield_angle), least_step);
-        const double fall = std::max((roof - deck) / tangent(car_.rear_angle), least_step);
+        const double rise = std::max((roof - hood) / tangent(car_.windshield_angle), min_step);
+        const double fall = std::max((roof - deck) / tangent(car_.rear_angle), min_step);
         return hood + (roof - hood) * step((x - car_.windshield * car_.length) / rise) -
                (roof - deck) * step((x - car_.roof_end * car_.length) / fall);
     }
@@ -59,7 +59,7 @@ public:
 
 private:
     /// Shorter steps (m) would be edges that few panels resolve.
-    static constexpr double least_step = 0.8;
+    static constexpr double min_step = 0.8;
     /// Distance of the wheels from the ground (m): a source panel and its image must not be too
     /// close.
     static constexpr double wheel_gap = 0.08;

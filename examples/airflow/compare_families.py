@@ -2,18 +2,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """Trains one model of each family on the same bodies for the same time, and prints a table.
 
-    python3 examples/airflow/compare_families.py [--minutes 2] [--families flare,bsa,...]
+    python3 examples/airflow/compare_families.py [--minutes 2 | --epochs flare=16,bsa=7,...]
 
 Writes the data sets that the current folder does not have yet, with the program airflow, and trains
-each family with one thread. The number of epochs follows from a measured step. Minutes are
-processor minutes. Errors are means over bodies that training did not have. Seconds are processor
-seconds of planning and predicting a body with one thread, by `airflow -sweep`. Memory is the
-workspace of the plan, by `surrogate bench`.
-Families with a result in the folder are not trained again. Needs no Python package.
+each family with one thread. With --minutes the number of epochs follows from a measured step, which
+is too long on a busy machine: then use --epochs. Minutes are processor minutes. Errors are means
+over bodies that training did not have. Seconds are processor seconds of planning and predicting a
+body with one thread, by `airflow -sweep`. Memory is the workspace of the plan, by `surrogate bench`.
+Families with a result of the same options in the folder are not trained again; one of other options
+is an error. Needs no Python package.
 """
 import argparse
 import json
 import os
+import re
 import resource
 import subprocess
 import sys
@@ -34,16 +36,25 @@ FAMILIES = {
                             "head_dim": 16, "transformer_hidden_dim": 128, "num_layers": 4, "k": 8, "dropout_prob": 0.0}),
 }
 SHORT = {"flare": "FLARE", "bsa": "Ball Sparse Attention", "full": "Full attention", "erwin": "Erwin", "sequoia": "Sequoia"}
-# folder: arguments of airflow, and the numbers of points
-DATA = {
-    "train": ("-seed 1000 -shapes 200", (1900,)),
-    "large": ("-seed 1200 -shapes 60", (3800,)),
-    "watch": ("-seed 2000 -shapes 4", (1900, 7600)),
-    "test": ("-seed 3000 -shapes 20", (1900, 3800, 7600)),
-    "test_large": ("-seed 3000 -shapes 5", (20000,)),
-}
-TRAIN = ["train/cars_1900.h5", "large/cars_3800.h5"]
-TEST = {1900: "test/cars_1900.h5", 3800: "test/cars_3800.h5", 7600: "test/cars_7600.h5", 20000: "test_large/cars_20000.h5"}
+POINTS = [1900, 3800, 7600, 20000]  # of the test; training has the first two
+
+
+def data_sets(points):
+    """Returns folder: (arguments of airflow, numbers of points)."""
+    return {
+        "train": ("-seed 1000 -shapes 200", points[:1]),
+        "large": ("-seed 1200 -shapes 60", points[1:2]),
+        "watch": ("-seed 2000 -shapes 4", [points[0], points[2]]),
+        "test": ("-seed 3000 -shapes 20", points[:3]),
+        "test_large": ("-seed 3000 -shapes 5", points[3:]),
+    }
+
+
+def files(data, *folders):
+    return [f"{folder}/cars_{n}.h5" for folder in folders for n in data[folder][1]]
+
+
+DATA = data_sets(POINTS)
 
 
 def toml(value):
@@ -52,7 +63,7 @@ def toml(value):
     return json.dumps(value)
 
 
-def config(family, network, train, epochs, rate, folder):
+def config(family, network, train, epochs, rate, folder, validation=tuple(files(DATA, "watch"))):
     inputs = FEATURES if family == "flare" else ["x", "y", "z"] + FEATURES
     return f"""[model]
 family = "{family}"
@@ -62,7 +73,7 @@ network = {toml(network)}
 
 [data]
 train = {toml(train)}
-validation = ["watch/cars_1900.h5", "watch/cars_7600.h5"]
+validation = {toml(validation)}
 normalize = false
 
 [training]
@@ -134,70 +145,113 @@ def write_data(tools, data):
             tools.run("airflow", "-samples", folder, *which.split(), "-sample_points", ",".join(map(str, missing)))
 
 
-def seconds_of_an_epoch(tools, family, network):
+def seconds_of_an_epoch(tools, family, network, data):
     """Returns the time of a step, measured on one body of each data set, times its bodies."""
     seconds = 0
-    for data in TRAIN:
-        path = tools.write_config("probe.toml", family, network, [data], 1, 1e-3, os.path.join(tools.folder, "probe"))
+    for folder in ("train", "large"):
+        path = tools.write_config("probe.toml", family, network, files(data, folder), 1, 1e-3, os.path.join(tools.folder, "probe"),
+                                  files(data, "watch"))
         text = tools.run("surrogate", "train", path, "--dry-run")
+        os.remove(path)
         step = float(text.split("time of a step")[1].split()[0])
-        seconds += step * int(DATA[data.split("/")[0]][0].split()[-1])
+        seconds += step * int(data[folder][0].split()[-1])
     return seconds
 
 
+def options_of(options, name):
+    """Returns the options that the result of a family depends on."""
+    length = {"epochs": options.epochs[name]} if options.epochs else {"minutes": options.minutes}
+    return {**length, "rate": options.rate, "points": options.points}
+
+
 def measure(tools, name, options):
-    family, network = FAMILIES[name]
-    epochs = options.epochs or max(1, round(60 * options.minutes / seconds_of_an_epoch(tools, family, network)))
-    folder = os.path.join(tools.folder, name.lower().replace(" ", "_"))
-    path = tools.write_config(os.path.basename(folder) + ".toml", family, network, TRAIN, epochs, options.rate, folder)
-    print(f"{name}: {epochs} epochs", flush=True)
+    title, data = SHORT[name], data_sets(options.points)
+    family, network = FAMILIES[title]
+    if options.epochs:
+        epochs = options.epochs[name]
+    else:
+        epochs = max(1, round(60 * options.minutes / seconds_of_an_epoch(tools, family, network, data)))
+    folder = os.path.join(tools.folder, title.lower().replace(" ", "_"))
+    path = tools.write_config(os.path.basename(folder) + ".toml", family, network, files(data, "train", "large"), epochs,
+                              options.rate, folder, files(data, "watch"))
+    print(f"{title}: {epochs} epochs", flush=True)
     model = os.path.join(folder, "last.safetensors")
-    row = {"name": name, "epochs": epochs, "minutes": tools.train(path), "sizes": {}}
-    seconds = tools.prediction_seconds(model, TEST)
-    for n, data in TEST.items():
+    row = {"name": title, "options": options_of(options, name), "epochs": epochs, "minutes": tools.train(path), "sizes": {}}
+    seconds = tools.prediction_seconds(model, options.points)
+    for n, test in zip(options.points, files(data, "test", "test_large"), strict=True):
         memory = tools.report("bench", model, "--points", str(n), "--runs", "1")["workspace_bytes"]
-        row["sizes"][n] = {"error": tools.error(model, data), "seconds": seconds[n], "bytes": memory}
+        row["sizes"][n] = {"error": tools.error(model, test), "seconds": seconds[n], "bytes": memory}
     return row
 
 
-def table(rows):
-    print("\n| family | training | " + " | ".join(f"{n:,} points" for n in TEST) + " |")
-    print("| --- " * (2 + len(TEST)) + "|")
+def kept_result(path, expected):
+    """Returns the result in a file, or None if there is no file."""
+    if not os.path.exists(path):
+        return None
+    with open(path, encoding="utf-8") as file:
+        row = json.load(file)
+    if row.get("options") != expected:
+        sys.exit(f"compare_families.py: the result in {path} has the options {row.get('options')}, expected {expected}; "
+                 "remove the file, or choose another --folder")
+    return row
+
+
+def table(rows, points):
+    print("\n| family | training | " + " | ".join(f"{n:,} points" for n in points) + " |")
+    print("| --- " * (2 + len(points)) + "|")
     for row in rows:
         cells = [f"{100 * one['error']:.1f} %, {one['seconds']:.2g} s, {one['bytes'] / 1e6:.2g} MB" for one in row["sizes"].values()]
         print(f"| {row['name']} | {row['minutes']:.1f} min, {row['epochs']} epochs | " + " | ".join(cells) + " |")
+
+
+def epochs_of(text):
+    """Reads 'flare=89,bsa=35', or '8' for all families."""
+    if re.fullmatch(r"[1-9]\d*", text):
+        return dict.fromkeys(SHORT, int(text))
+    if not re.fullmatch(r"\w+=[1-9]\d*(,\w+=[1-9]\d*)*", text):
+        raise argparse.ArgumentTypeError(f"'{text}', expected numbers such as flare=89,bsa=35")
+    return {name: int(number) for name, number in (part.split("=") for part in text.split(","))}
+
+
+def points_of(text):
+    points = [int(number) for number in re.findall(r"\d+", text)]
+    if len(points) != len(POINTS) or points != sorted(set(points)):
+        raise argparse.ArgumentTypeError(f"'{text}', expected {len(POINTS)} rising numbers")
+    return points
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     here = os.path.dirname(os.path.abspath(__file__))
     parser.add_argument("--programs", default=os.path.join(here, "../../build/bin"), help="folder of surrogate and airflow")
-    parser.add_argument("--minutes", type=float, default=2, help="processor minutes of training per family, as epochs allow")
-    parser.add_argument("--epochs", type=int, help="instead of --minutes, for example on a busy machine")
+    length = parser.add_mutually_exclusive_group()
+    length.add_argument("--minutes", type=float, default=2, help="processor minutes of training per family, as epochs allow")
+    length.add_argument("--epochs", type=epochs_of, metavar="FAMILY=N,..", help="epochs of each family, or one number")
     parser.add_argument("--rate", type=float, default=2e-3, help="highest learning rate")
     parser.add_argument("--families", default=",".join(SHORT), help="those to train, in this order (default: all)")
+    parser.add_argument("--points", type=points_of, default=POINTS, metavar="A,B,C,D",
+                        help="points of the test bodies, ascending (default: 1900,3800,7600,20000); training has A and B")
     parser.add_argument("--folder", default="families", help="of models and results")
     options = parser.parse_args()
     names = options.families.split(",")
+    for option, given in (("--families", names), ("--epochs", options.epochs or ())):
+        for name in given:
+            if name not in SHORT:
+                parser.error(f"{option} has '{name}', expected some of {', '.join(SHORT)}")
     for name in names:
-        if name not in SHORT:
-            parser.error(f"--families has '{name}', expected some of {', '.join(SHORT)}")
+        if options.epochs and name not in options.epochs:
+            parser.error(f"--epochs has no '{name}', expected all of {', '.join(names)}")
+    results = {name: os.path.join(options.folder, name + ".json") for name in names}
+    rows = {name: kept_result(results[name], options_of(options, name)) for name in names}
     os.makedirs(options.folder, exist_ok=True)
     tools = Tools(options.programs, options.folder)
-    write_data(tools, DATA)
+    write_data(tools, data_sets(options.points))
     for name in names:
-        result = os.path.join(options.folder, name + ".json")
-        if not os.path.exists(result):
-            row = measure(tools, SHORT[name], options)
-            with open(result, "w", encoding="utf-8") as file:
-                json.dump(row, file, indent=1)
-    results = [os.path.join(options.folder, name + ".json") for name in SHORT]
-    rows = []
-    for result in results:
-        if os.path.exists(result):
-            with open(result, encoding="utf-8") as file:
-                rows.append(json.load(file))
-    table(rows)
+        if rows[name] is None:
+            rows[name] = measure(tools, name, options)
+            with open(results[name], "w", encoding="utf-8") as file:
+                json.dump(rows[name], file, indent=1)
+    table(rows.values(), options.points)
 
 
 if __name__ == "__main__":

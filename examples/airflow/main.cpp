@@ -16,6 +16,9 @@
 //     mpirun -n 4 airflow -surrogate_reproducible     bitwise identical on any number of ranks
 //     airflow -panels 20000 -points 100000            a finer flow, a finer mesh
 //     airflow -model "" -ksp_monitor                  the solver alone; every option of PETSc works
+//     airflow -seed 3001 -output out -compare A.safetensors,B.safetensors
+//                                                     the differences of two models from the
+//                                                     solver: out/compare_3001.png
 //     airflow -sweep -seed 3001 -shapes 6             error and seconds of the surrogate and of
 //                                                     coarser solvers (tutorials/airflow.md)
 //     airflow -samples data -sample_points 1900,3800 -seed 1000 -shapes 200
@@ -25,9 +28,12 @@
 // of the two pressures, drag and lift of both.
 //
 // The coupling is in predictor.cpp (all calls of libsurrogate) and output.cpp (files).
+#include <array>
 #include <cstdio>
 #include <exception>
+#include <filesystem>
 
+#include "measure.hpp"
 #include "output.hpp"
 #include "picture.hpp"
 #include "report.hpp"
@@ -75,6 +81,37 @@ PetscErrorCode write_files(const Settings& settings, const Study& study, const R
     PetscFunctionReturn(0);
 }
 
+/// Writes a figure of one body: the difference of each model of -compare from the solver.
+PetscErrorCode write_comparison(MPI_Comm comm, const Settings& settings, const Study& study,
+                                int64_t seed) {
+    PetscFunctionBegin;
+    const std::size_t n_model = settings.compared.size();
+    std::vector<OwnedVec> difference(n_model);
+    std::vector<std::string> title(n_model);
+    std::vector<NamedField> fields;
+    for (std::size_t m = 0; m < n_model; ++m) {
+        const std::string& file = settings.compared[m];
+        Predictor predictor;
+        double error = 0;
+        PetscCall(study.surface().new_field(&difference[m]));
+        PetscCall(predictor.create(comm, file));
+        if (predictor.is_ready()) PetscCall(predictor.plan(study.surface()));
+        if (predictor.is_ready()) PetscCall(predictor.predict(difference[m]));
+        PetscCheck(predictor.is_ready(), comm, PETSC_ERR_LIB, "-compare: %s",
+                   predictor.problem().c_str());
+        PetscCall(relative_distance(difference[m], study.pressure(), &error));
+        PetscCall(VecAXPY(difference[m], -1, study.pressure()));
+        std::array<char, 16> percent{};
+        std::snprintf(percent.data(), percent.size(), ", %.1f %%", 100 * error);
+        title[m] = std::filesystem::path(file).stem().string() + percent.data();
+        fields.push_back({"difference", title[m].c_str(), difference[m], -0.25, 0.25, true});
+    }
+    const std::string car = std::to_string(seed);
+    PetscCall(write_picture(settings.output + "/compare_" + car + ".png", "Car " + car,
+                            study.surface(), fields));
+    PetscFunctionReturn(0);
+}
+
 PetscErrorCode run(MPI_Comm comm, const Settings& settings, Study& study) {
     PetscFunctionBegin;
     Output output;
@@ -90,14 +127,21 @@ PetscErrorCode run(MPI_Comm comm, const Settings& settings, Study& study) {
         }
         PetscCall(print_row(comm, result));
         if (!settings.output.empty()) PetscCall(write_files(settings, study, result, k, &output));
+        if (!settings.compared.empty())
+            PetscCall(write_comparison(comm, settings, study, result.seed));
     }
     PetscCall(print_end(comm, results));
     if (!settings.output.empty())
-        PetscCall(
-            PetscPrintf(comm,
-                        "%s/cars.pvd: for ParaView, a body a step; car_*.png: solver, surrogate, "
-                        "their difference (-0.25 .. 0.25)\n",
-                        settings.output.c_str()));
+        PetscCall(PetscPrintf(
+            comm,
+            "%s/cars.pvd: for ParaView, one body per step; car_*.png: solver, surrogate, "
+            "their difference (-0.25 .. 0.25)\n",
+            settings.output.c_str()));
+    if (!settings.compared.empty())
+        PetscCall(PetscPrintf(comm,
+                              "%s/compare_*.png: models of -compare minus the solver "
+                              "(-0.25 .. 0.25)\n",
+                              settings.output.c_str()));
     PetscFunctionReturn(0);
 }
 

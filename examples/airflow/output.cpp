@@ -40,8 +40,9 @@ PetscErrorCode Output::write(int number, const Surface& surface,
     std::vector<int64_t> offsets(std::size_t(n_cell) + 1);
     for (int64_t c = 0; c <= n_cell; ++c) offsets[std::size_t(c)] = 4 * c;
     const std::vector<uint8_t> types(std::size_t(n_cell), 9);  // VTK's quadrangle
-    const auto mesh = surrogate::cells(surrogate::matrix(&surface.place().data()->x, n_point, 3),
-                                       offsets, surface.corners(), types);
+    const auto mesh =
+        surrogate::cells(surrogate::matrix(&surface.coordinates().data()->x, n_point, 3), offsets,
+                         surface.corners(), types);
     const surrogate_piece mine = series_->write(number, mesh, named);
     std::vector<surrogate_piece> all(rank == 0 ? std::size_t(size) : 0);
     PetscCallMPI(

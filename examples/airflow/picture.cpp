@@ -10,12 +10,12 @@ namespace airflow {
 namespace {
 
 constexpr int64_t height = 400;  // pixels: the smallest size of a figure
-constexpr int most_panels = 3;
+constexpr int max_panels = 3;
 
 /// Content of a pixel: its distance to the eye, and the fields there.
 struct Pixel {
     double near;
-    double value[most_panels];
+    double value[max_panels];
 };
 
 void keep_nearest(void* in, void* in_out, int* n, MPI_Datatype*) {
@@ -41,7 +41,7 @@ struct Frame {
 
     PetscErrorCode fit(const Surface& surface) {
         PetscFunctionBegin;
-        for (const Vector3& place : surface.place()) {
+        for (const Vector3& place : surface.coordinates()) {
             const Vector3 s = seen(place);
             low[0] = std::min(low[0], s.x), low[1] = std::min(low[1], s.y);
             high[0] = std::max(high[0], s.x), high[1] = std::max(high[1], s.y);
@@ -93,7 +93,7 @@ private:
         Pixel& pixel = pixel_[std::size_t(j * width_ + i)];
         if (near <= pixel.near) return;
         pixel = {near, {0, 0, 0}};
-        for (int f = 0; f < most_panels; ++f)
+        for (int f = 0; f < max_panels; ++f)
             for (int c = 0; c < 3; ++c) pixel.value[f] += share[c] * corner[c].value[f];
     }
 
@@ -109,7 +109,7 @@ void draw_cells(const Surface& surface, const Frame& frame,
             Pixel corner[3]{};
             for (int c = 0; c < 3; ++c) {
                 const auto p = std::size_t(surface.corners()[cell + std::size_t(triangle[c])]);
-                at[c] = frame.place(seen(surface.place()[p]));
+                at[c] = frame.place(seen(surface.coordinates()[p]));
                 for (std::size_t f = 0; f < values.size(); ++f) corner[c].value[f] = values[f][p];
             }
             canvas->draw(at, corner);
@@ -137,8 +137,8 @@ PetscErrorCode reduce_to_first(MPI_Comm comm, std::vector<Pixel>* pixels) {
 PetscErrorCode write_picture(const std::string& path, const std::string& heading,
                              const Surface& surface, const std::vector<NamedField>& fields) {
     PetscFunctionBegin;
-    PetscCheck(fields.size() <= most_panels, surface.comm(), PETSC_ERR_ARG_OUTOFRANGE,
-               "%d fields, a picture has %d", int(fields.size()), most_panels);
+    PetscCheck(fields.size() <= max_panels, surface.comm(), PETSC_ERR_ARG_OUTOFRANGE,
+               "%d fields, a picture has %d", int(fields.size()), max_panels);
     PetscMPIInt rank = 0;
     Frame frame;
     PetscCallMPI(MPI_Comm_rank(surface.comm(), &rank));

@@ -8,7 +8,7 @@ namespace {
 constexpr Vector3 wind{1, 0, 0};
 /// Velocities by pairs of panels are stored up to this size on a rank (13,000 panels on one rank),
 /// else computed twice.
-constexpr std::size_t most_stored_bytes = std::size_t(1) << 30;
+constexpr std::size_t max_stored_bytes = std::size_t(1) << 30;
 
 /// Gathers the values of a vector on all ranks.
 PetscErrorCode gather_to_all(Vec vec, std::vector<double>* values) {
@@ -87,7 +87,7 @@ PetscErrorCode PotentialFlow::assemble() {
     PetscCall(MatDenseGetLDA(matrix_, &stride));
     PetscCall(MatDenseGetArrayWrite(matrix_, &values));
     const std::size_t n_pair = std::size_t(n) * std::size_t(end - begin);
-    const bool is_stored = n_pair * sizeof(Vector3) <= most_stored_bytes;
+    const bool is_stored = n_pair * sizeof(Vector3) <= max_stored_bytes;
     if (is_stored) stored_.reserve(n_pair);
     for (PetscInt column = 0; column < n; ++column)
         for (PetscInt row = begin; row < end; ++row) {

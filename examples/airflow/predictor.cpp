@@ -56,7 +56,7 @@ PetscErrorCode Predictor::set_features(const Surface& surface) {
     PetscCall(VecSetType(features_, VECSTANDARD));
     PetscCall(VecGetArrayWrite(features_, &values));
     for (int64_t p = 0; p < surface.n_owned(); ++p) {
-        const auto features = feature_of(surface.place()[p], surface.normal()[p]);
+        const auto features = feature_of(surface.coordinates()[p], surface.normal()[p]);
         std::copy(features.begin(), features.end(), values + n_feature * p);
     }
     PetscCall(VecRestoreArrayWrite(features_, &values));
@@ -73,7 +73,7 @@ PetscErrorCode Predictor::plan(const Surface& surface) {
         // matrix.
         static_assert(sizeof(Vector3) == 3 * sizeof(double));
         domain_.emplace(*context_,
-                        surrogate::matrix(&surface.place().data()->x, surface.n_owned(), 3),
+                        surrogate::matrix(&surface.coordinates().data()->x, surface.n_owned(), 3),
                         surface.id().data());
         plan_.emplace(*model_, *domain_);
         return 0;
@@ -92,15 +92,15 @@ PetscErrorCode Predictor::predict(Vec pressure) {
     PetscFunctionReturn(0);
 }
 
-PetscErrorCode Predictor::share_outside(double* share) const {
+PetscErrorCode Predictor::fraction_outside(double* fraction) const {
     PetscFunctionBegin;
-    *share = 0;
+    *fraction = 0;
     const auto n_input = static_cast<int32_t>(model_->inputs().size());
     for (int32_t input = 0; input < n_input; ++input) {
         const surrogate_range_info info = plan_->range(input);
         double counts[2] = {double(info.n_outside), double(info.n_points)};
         context_->reduce(SURROGATE_SUM, 2, counts);
-        *share = std::max(*share, counts[0] / counts[1]);
+        *fraction = std::max(*fraction, counts[0] / counts[1]);
     }
     PetscFunctionReturn(0);
 }

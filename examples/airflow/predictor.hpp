@@ -28,7 +28,7 @@ public:
 
     /// Returns the fraction of the points with an input outside the training data, over all ranks.
     /// Collective.
-    PetscErrorCode share_outside(double* share) const;
+    PetscErrorCode fraction_outside(double* fraction) const;
 
 private:
     PetscErrorCode attempt(const std::function<PetscErrorCode()>& work);

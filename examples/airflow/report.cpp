@@ -41,9 +41,9 @@ PetscErrorCode print_row(MPI_Comm comm, const Result& r) {
                           r.seconds_plan, r.seconds_surrogate, 100 * r.relative_error,
                           r.largest_error, r.force_solver.x, r.force_surrogate.x, r.force_solver.z,
                           r.force_surrogate.z));
-    if (r.share_outside > 0.01)
+    if (r.fraction_outside > 0.01)
         PetscCall(PetscPrintf(comm, "       %.0f %% of its points are outside the training data\n",
-                              100 * r.share_outside));
+                              100 * r.fraction_outside));
     PetscFunctionReturn(0);
 }
 

@@ -74,7 +74,7 @@ PetscErrorCode Samples::write(std::size_t file, PetscInt body, const Surface& su
     const PetscScalar* value = nullptr;
     std::array<std::vector<double>, 3 + n_feature> columns;
     for (int64_t p = 0; p < n; ++p) {
-        const Vector3 &x = surface.place()[p], &normal = surface.normal()[p];
+        const Vector3 &x = surface.coordinates()[p], &normal = surface.normal()[p];
         const auto features = feature_of(x, normal);
         for (int a = 0; a < 3; ++a) columns[a].push_back(std::array{x.x, x.y, x.z}[a]);
         for (int f = 0; f < n_feature; ++f) columns[3 + f].push_back(features[f]);
@@ -82,8 +82,8 @@ PetscErrorCode Samples::write(std::size_t file, PetscInt body, const Surface& su
     PetscCall(VecGetArrayRead(pressure, &value));
     const std::vector<double> target(value, value + n);
     PetscCall(VecRestoreArrayRead(pressure, &value));
-    const surrogate::Domain domain(*context_, surrogate::matrix(&surface.place().data()->x, n, 3),
-                                   surface.id().data());
+    const surrogate::Domain domain(
+        *context_, surrogate::matrix(&surface.coordinates().data()->x, n, 3), surface.id().data());
     set.set_points(domain);
     for (int a = 0; a < 3; ++a)
         set.write(coordinate_names[a], first, surrogate::column(columns[a].data(), n));

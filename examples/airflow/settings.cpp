@@ -18,6 +18,19 @@ PetscErrorCode read_text(PetscOptionItems* PetscOptionsObject, const char* flag,
     PetscFunctionReturn(0);
 }
 
+PetscErrorCode read_texts(PetscOptionItems* PetscOptionsObject, const char* flag, const char* help,
+                          std::vector<std::string>* list) {
+    PetscFunctionBegin;
+    std::array<char*, 16> texts{};
+    auto n = PetscInt(texts.size());
+    PetscCall(PetscOptionsStringArray(flag, help, "", texts.data(), &n, nullptr));
+    for (PetscInt i = 0; i < n; ++i) {
+        list->push_back(texts[std::size_t(i)]);
+        PetscCall(PetscFree(texts[std::size_t(i)]));
+    }
+    PetscFunctionReturn(0);
+}
+
 PetscErrorCode read_list(PetscOptionItems* PetscOptionsObject, const char* flag, const char* help,
                          std::vector<PetscInt>* list) {
     PetscFunctionBegin;
@@ -60,6 +73,10 @@ PetscErrorCode Settings::read(MPI_Comm comm) {
     PetscCall(
         read_text(PetscOptionsObject, "-model", "model file of the surrogate; \"\": none", &model));
     PetscCall(read_text(PetscOptionsObject, "-output", "directory for cars.pvd and .png", &output));
+    PetscCall(read_texts(PetscOptionsObject, "-compare",
+                         "up to three model files; with -output, compare_<seed>.png has their "
+                         "differences from the solver",
+                         &compared));
     PetscCall(read_text(PetscOptionsObject, "-samples",
                         "directory for data sets for training, cars_<points>.h5; the program only "
                         "writes these",
@@ -95,8 +112,8 @@ std::string Settings::samples_command(PetscInt n_sample_point) const {
 
 PetscErrorCode Settings::check(MPI_Comm comm) const {
     PetscFunctionBegin;
-    constexpr PetscInt least_points = 500, most_points = 100000000;
-    PetscCall(check_range(comm, "-points", n_point, least_points, most_points));
+    constexpr PetscInt min_points = 500, max_points = 100000000;
+    PetscCall(check_range(comm, "-points", n_point, min_points, max_points));
     // Twice as many panels take four times the time and memory: 30,000 take 2 GB.
     PetscCall(check_range(comm, "-panels", n_panel, 500, 50000));
     PetscCheck(near >= 1 && near <= 1000, comm, PETSC_ERR_ARG_OUTOFRANGE,
@@ -104,9 +121,13 @@ PetscErrorCode Settings::check(MPI_Comm comm) const {
     PetscCall(check_range(comm, "-seed", seed, 0, 1000000000));
     PetscCall(check_range(comm, "-shapes", n_shape, 1, 100000));
     for (const PetscInt n : sample_points)
-        PetscCall(check_range(comm, "-sample_points", n, least_points, most_points));
+        PetscCall(check_range(comm, "-sample_points", n, min_points, max_points));
     for (const PetscInt n : sweep_points)
-        PetscCall(check_range(comm, "-sweep_points", n, least_points, most_points));
+        PetscCall(check_range(comm, "-sweep_points", n, min_points, max_points));
+    PetscCheck(compared.size() <= 3, comm, PETSC_ERR_ARG_OUTOFRANGE,
+               "-compare has %d model files, expected at most 3", int(compared.size()));
+    PetscCheck(compared.empty() || !output.empty(), comm, PETSC_ERR_ARG_INCOMP,
+               "-output is empty, expected the directory for the figure of -compare");
     if (is_sweep) PetscCall(check_sweep(comm));
     PetscFunctionReturn(0);
 }

@@ -18,9 +18,10 @@ struct Settings {
         usual_near;  ///< diameters of a panel within which the integrals over it are exact
     PetscInt seed = 1;
     PetscInt n_shape = 1;
-    std::string model;    ///< "": without a surrogate
-    std::string output;   ///< directory, or "": no file is written
-    std::string samples;  ///< directory of data sets for training, or ""
+    std::string model;                  ///< "": without a surrogate
+    std::string output;                 ///< directory, or "": no file is written
+    std::vector<std::string> compared;  ///< model files, for one figure of their differences
+    std::string samples;                ///< directory of data sets for training, or ""
     std::vector<PetscInt> sample_points;
     bool is_sweep = false;
     std::vector<PetscInt> sweep_panels = {2000, 3000, 4000, 6000};  ///< rising, below n_panel

@@ -55,7 +55,7 @@ PetscErrorCode Study::compare(Result* result) {
 PetscErrorCode Study::measure(Result* result) {
     PetscFunctionBegin;
     PetscReal largest = 0;
-    PetscCall(predictor_.share_outside(&result->share_outside));
+    PetscCall(predictor_.fraction_outside(&result->fraction_outside));
     PetscCall(surface_.new_field(&error_));
     PetscCall(VecWAXPY(error_, -1, pressure_, prediction_));
     PetscCall(VecNorm(error_, NORM_INFINITY, &largest));

@@ -19,7 +19,7 @@ struct Result {
     /// Forces over dynamic pressure (m^2): minus the integral of coefficient times normal. x is
     /// drag, z is lift.
     Vector3 force_solver, force_surrogate;
-    double share_outside = 0;  ///< fraction of the points with an input outside the training data
+    double fraction_outside = 0;  ///< of the points, with an input outside the training data
 };
 
 /// Runs one body at a time: its mesh, its flow, the surrogate's prediction.

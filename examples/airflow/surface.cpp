@@ -29,7 +29,7 @@ PetscErrorCode Surface::create(MPI_Comm comm, const Body& body, int64_t n_point)
     grid_ = BoxGrid::of_points(n_point, body.extent);
     id_.clear();
     corners_.clear();
-    place_.clear();
+    coordinates_.clear();
     normal_.clear();
     int64_t first = 0;
     PetscCall(split(comm, grid_.n_point(), &first, &n_owned_));
@@ -41,7 +41,7 @@ PetscErrorCode Surface::create(MPI_Comm comm, const Body& body, int64_t n_point)
 void Surface::add_point(const Body& body, int64_t number) {
     const Vector3 direction = grid_.direction(grid_.point(number));
     id_.push_back(number);
-    place_.push_back(body.at(direction));
+    coordinates_.push_back(body.at(direction));
     normal_.push_back(normal_at(body, direction));
 }
 
@@ -92,7 +92,9 @@ PetscErrorCode Surface::integrate(Vec field, Vector3* integral) const {
     for (std::size_t c = 0; c < corners_.size(); c += 4) {
         const int64_t* k = &corners_[c];
         const double mean = (value[k[0]] + value[k[1]] + value[k[2]] + value[k[3]]) / 4;
-        *integral += 0.5 * mean * cross(place_[k[2]] - place_[k[0]], place_[k[3]] - place_[k[1]]);
+        *integral +=
+            0.5 * mean *
+            cross(coordinates_[k[2]] - coordinates_[k[0]], coordinates_[k[3]] - coordinates_[k[1]]);
     }
     PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, integral, 3, MPI_DOUBLE, MPI_SUM, comm_));
     PetscFunctionReturn(0);

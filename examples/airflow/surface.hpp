@@ -31,7 +31,7 @@ public:
     /// that other ranks own. Positions (m) and unit normals that point out of the body follow the
     /// same order.
     const std::vector<int64_t>& id() const { return id_; }
-    const std::vector<Vector3>& place() const { return place_; }
+    const std::vector<Vector3>& coordinates() const { return coordinates_; }
     const std::vector<Vector3>& normal() const { return normal_; }
     /// Returns four local points per cell, counter-clockwise as seen from outside.
     const std::vector<int64_t>& corners() const { return corners_; }
@@ -54,7 +54,7 @@ private:
     BoxGrid grid_;
     int64_t n_owned_ = 0;
     std::vector<int64_t> id_, corners_;
-    std::vector<Vector3> place_, normal_;
+    std::vector<Vector3> coordinates_, normal_;
 };
 
 }  // namespace airflow

@@ -21,6 +21,11 @@ double seconds_at_equal_error(const SweepCase& one) {
     return cost_at_error(one.solver, one.surrogate.error).seconds;
 }
 
+/// Returns the words behind "upper bound" and "lower bound": none for a single body.
+std::string of_bodies(int n, const Cases& cases) {
+    return cases.size() == 1 ? "" : " for " + std::to_string(n) + " of the bodies";
+}
+
 /// Returns the measurement of a method in a case.
 using Method = std::function<Measurement(const SweepCase&)>;
 
@@ -74,21 +79,23 @@ PetscErrorCode print_equal_error(MPI_Comm comm, const Settings& settings, const 
         saved.push_back(cost.seconds - one.surrogate.seconds);
         saved_reference.push_back(one.reference.seconds - one.surrogate.seconds);
     }
-    PetscCall(PetscPrintf(comm,
-                          "at equal error: solver %.4f s, ratio %.2f (%.2f .. %.2f by body)\n",
-                          median(of_each(cases, seconds_at_equal_error)), median(ratio),
-                          *std::min_element(ratio.begin(), ratio.end()),
-                          *std::max_element(ratio.begin(), ratio.end())));
+    PetscCall(PetscPrintf(comm, "at equal error: solver %.4f s, ratio %.2f",
+                          median(of_each(cases, seconds_at_equal_error)), median(ratio)));
+    if (cases.size() > 1)
+        PetscCall(PetscPrintf(comm, " (%.2f .. %.2f by body)",
+                              *std::min_element(ratio.begin(), ratio.end()),
+                              *std::max_element(ratio.begin(), ratio.end())));
+    PetscCall(PetscPrintf(comm, "\n"));
     if (n_upper)
         PetscCall(PetscPrintf(comm,
-                              "    upper bound for %d of the bodies: the coarsest solver is more "
-                              "accurate than the surrogate; add smaller -sweep_panels\n",
-                              n_upper));
+                              "    upper bound%s: the coarsest solver is more accurate than the "
+                              "surrogate; add smaller -sweep_panels\n",
+                              of_bodies(n_upper, cases).c_str()));
     if (n_lower)
         PetscCall(PetscPrintf(comm,
-                              "    lower bound for %d of the bodies: the surrogate is more "
-                              "accurate than the finest solver; add larger -sweep_panels\n",
-                              n_lower));
+                              "    lower bound%s: the surrogate is more accurate than the finest "
+                              "solver; add larger -sweep_panels\n",
+                              of_bodies(n_lower, cases).c_str()));
     if (settings.training_seconds > 0) {
         PetscCall(print_break_even(comm, settings.training_seconds, median(saved),
                                    "the solver at equal error"));
@@ -111,10 +118,12 @@ PetscErrorCode print_forces(MPI_Comm comm, const Settings& settings, const Cases
     }
     const Measurement equal = errors_at_cost(solver, surrogate.seconds);
     const CostAtError lift = cost_at_error(of_lift, surrogate.lift_error);
-    PetscCall(PetscPrintf(
-        comm, "at equal time: solver error %.1f %%, lift %.1f %%, drag %.3f m^2%s\n",
-        100 * equal.error, 100 * equal.lift_error, equal.drag_error,
-        equal.seconds > surrogate.seconds ? " (the coarsest, which takes longer)" : ""));
+    PetscCall(PetscPrintf(comm, "at equal time: solver error %.1f %%, lift %.1f %%, drag %.3f m^2",
+                          100 * equal.error, 100 * equal.lift_error, equal.drag_error));
+    if (equal.seconds > surrogate.seconds)
+        PetscCall(PetscPrintf(comm, " (lower bounds: %d panels take longer than the surrogate)",
+                              int(settings.sweep_panels.front())));
+    PetscCall(PetscPrintf(comm, "\n"));
     const char* bound = lift.kind == CostAtError::Kind::upper_bound   ? "at most "
                         : lift.kind == CostAtError::Kind::lower_bound ? "at least "
                                                                       : "";
@@ -128,9 +137,11 @@ PetscErrorCode print_size(MPI_Comm comm, const Settings& settings, const Cases& 
     const auto [low, high] = std::minmax_element(
         cases.begin(), cases.end(),
         [](const SweepCase& a, const SweepCase& b) { return a.n_point < b.n_point; });
-    PetscCall(PetscPrintf(comm, "\n%lld to %lld points, %d bodies\n",
-                          static_cast<long long>(low->n_point),
-                          static_cast<long long>(high->n_point), int(cases.size())));
+    const std::string lowest =
+        low->n_point < high->n_point ? std::to_string(low->n_point) + " to " : "";
+    PetscCall(PetscPrintf(comm, "\n%s%lld points, %d %s\n", lowest.c_str(),
+                          static_cast<long long>(high->n_point), int(cases.size()),
+                          cases.size() == 1 ? "body" : "bodies"));
     PetscCall(PetscPrintf(comm, "%12s %8s %8s %8s %9s %8s %9s %8s\n", "method", "error", "least",
                           "largest", "lift", "drag", "seconds", "ratio"));
     PetscCall(

@@ -8,7 +8,7 @@ namespace darcy {
 
 namespace {
 
-constexpr PetscInt most_files = 16;
+constexpr PetscInt max_files = 16;
 
 PetscErrorCode check(MPI_Comm comm, const DataSettings& s) {
     PetscFunctionBegin;
@@ -34,8 +34,8 @@ PetscErrorCode check(MPI_Comm comm, const DataSettings& s) {
 
 PetscErrorCode DataSettings::read(MPI_Comm comm) {
     PetscFunctionBegin;
-    std::array<PetscInt, most_files> cells = {40};
-    PetscInt n_cells = most_files;
+    std::array<PetscInt, max_files> cells = {40};
+    PetscInt n_cells = max_files;
     PetscBool are_set = PETSC_FALSE, is_single = single ? PETSC_TRUE : PETSC_FALSE;
     std::array<char, PETSC_MAX_PATH_LEN> folder{};
     PetscBool has_folder = PETSC_FALSE;

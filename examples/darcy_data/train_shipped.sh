@@ -8,11 +8,11 @@
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 bin=$(cd "${1:-$here/../../build/bin}" && pwd)
-. "$here/../train_or_go_on.sh"
+. "$here/../train_or_resume.sh"
 
 "$bin/darcy_data"
 "$bin/darcy_data" -n 20,40,80,120 -seed 1000 -runs 20 -output held_out
-train_or_go_on "$bin/surrogate" "$here/train.toml" darcy_training
+train_or_resume "$bin/surrogate" "$here/train.toml" darcy_training
 "$bin/darcy_data" -n 20,40,80 -runs 240 -seed 5000 -output multi
 "$bin/darcy_data" -n 120 -runs 50 -seed 7000 -output multi
-train_or_go_on "$bin/surrogate" "$here/train_resolutions.toml" darcy_resolutions
+train_or_resume "$bin/surrogate" "$here/train_resolutions.toml" darcy_resolutions

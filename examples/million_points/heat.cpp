@@ -11,13 +11,13 @@ struct Element {
     PetscReal stiffness[3][3];
     PetscReal share;
 
-    explicit Element(const Place (&at)[3]) {
+    explicit Element(const Position (&at)[3]) {
         const PetscReal area = ((at[1].x - at[0].x) * (at[2].y - at[0].y) -
                                 (at[1].y - at[0].y) * (at[2].x - at[0].x)) /
                                2;
         PetscReal gradient[3][2];  // times 2 area
         for (int i = 0; i < 3; ++i) {
-            const Place &next = at[(i + 1) % 3], &last = at[(i + 2) % 3];
+            const Position &next = at[(i + 1) % 3], &last = at[(i + 2) % 3];
             gradient[i][0] = next.y - last.y;
             gradient[i][1] = last.x - next.x;
         }
@@ -61,8 +61,8 @@ public:
 private:
     PetscErrorCode add(const Mesh& mesh, const Concrete& concrete, const PetscInt corner[3]) {
         PetscFunctionBegin;
-        Place at[3];
-        for (int i = 0; i < 3; ++i) at[i] = mesh.place()[std::size_t(corner[i])];
+        Position at[3];
+        for (int i = 0; i < 3; ++i) at[i] = mesh.coordinates()[std::size_t(corner[i])];
         const Element element(at);
         PetscScalar rows[9]{}, load[3]{};
         for (int i = 0; i < 3; ++i) {

@@ -89,7 +89,7 @@ PetscErrorCode run(MPI_Comm comm, const Settings& settings, Study& study) {
     PetscCall(print_end(comm, results));
     if (!settings.output.empty())
         PetscCall(PetscPrintf(comm,
-                              "%s/parts.pvd: for ParaView, a plate a step; plate_*.png: both "
+                              "%s/parts.pvd: for ParaView, one plate per step; plate_*.png: both "
                               "temperatures, their difference, the parts\n",
                               settings.output.c_str()));
     PetscFunctionReturn(0);

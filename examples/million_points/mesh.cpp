@@ -54,7 +54,7 @@ PetscErrorCode spread(DM dm, PetscSF from_whole, PetscInt n_cell_whole, MPI_Data
 
 PetscErrorCode Mesh::create_plex(const WholeMesh& whole, Owner<DM, DMDestroy>* plex) const {
     PetscFunctionBegin;
-    static_assert(sizeof(Place) == 2 * sizeof(PetscReal));
+    static_assert(sizeof(Position) == 2 * sizeof(PetscReal));
     int is_too_large = whole.n_cell() + whole.n_point() > std::numeric_limits<PetscInt>::max();
     PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &is_too_large, 1, MPI_INT, MPI_MAX, comm_));
     PetscCheck(!is_too_large, comm_, PETSC_ERR_ARG_OUTOFRANGE,
@@ -97,8 +97,8 @@ PetscErrorCode Mesh::set_points(const WholeMesh& whole, PetscSF from_whole) {
     PetscCall(DMPlexGetDepthStratum(dm_, 0, &first, &end));
     PetscCall(DMGetCoordinatesLocal(dm_, &coordinates));
     PetscCall(VecGetArrayRead(coordinates, &x));
-    place_.clear();
-    for (PetscInt i = 0; i < end - first; ++i) place_.push_back({x[2 * i], x[2 * i + 1]});
+    coordinates_.clear();
+    for (PetscInt i = 0; i < end - first; ++i) coordinates_.push_back({x[2 * i], x[2 * i + 1]});
     PetscCall(VecRestoreArrayRead(coordinates, &x));
     PetscCall(set_owned(first, end));
     PetscCall(set_corners(first));
@@ -133,9 +133,11 @@ PetscErrorCode Mesh::set_corners(PetscInt first_point) {
 
 PetscErrorCode Mesh::areas(std::vector<double>* areas) const {
     PetscFunctionBegin;
-    std::vector<PetscScalar> own(place_.size());
+    std::vector<PetscScalar> own(coordinates_.size());
     for (std::size_t cell = 0; cell < corners_.size(); cell += 3) {
-        const auto at = [&](std::size_t i) { return place_[std::size_t(corners_[cell + i])]; };
+        const auto at = [&](std::size_t i) {
+            return coordinates_[std::size_t(corners_[cell + i])];
+        };
         const double area = std::abs((at(1).x - at(0).x) * (at(2).y - at(0).y) -
                                      (at(1).y - at(0).y) * (at(2).x - at(0).x)) /
                             2;

@@ -27,13 +27,13 @@ public:
     /// Returns a DMPlex with one number per point.
     DM dm() const { return dm_; }
 
-    int64_t n_local() const { return int64_t(place_.size()); }
+    int64_t n_local() const { return int64_t(coordinates_.size()); }
     int64_t n_owned() const { return int64_t(owned_.size()); }
     int64_t n_cell() const { return int64_t(corners_.size()) / 3; }
     PetscErrorCode n_whole(int64_t* n_point, int64_t* n_cell) const;  ///< Collective.
 
-    const std::vector<Place>& place() const { return place_; }            ///< local
-    const std::vector<PetscReal>& distance() const { return distance_; }  ///< local
+    const std::vector<Position>& coordinates() const { return coordinates_; }  ///< local
+    const std::vector<PetscReal>& distance() const { return distance_; }       ///< local
     /// Returns the number of each local point in the whole mesh, the same on any number of ranks.
     const std::vector<int64_t>& id() const { return id_; }
     const std::vector<PetscInt>& owned() const { return owned_; }      ///< local numbers
@@ -54,7 +54,7 @@ private:
 
     MPI_Comm comm_ = MPI_COMM_NULL;
     Owner<DM, DMDestroy> dm_;
-    std::vector<Place> place_;
+    std::vector<Position> coordinates_;
     std::vector<PetscReal> distance_;
     std::vector<int64_t> id_;
     std::vector<PetscInt> owned_, corners_;

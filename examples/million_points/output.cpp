@@ -45,7 +45,7 @@ PetscErrorCode Output::write(int number, const Mesh& mesh, const std::vector<Nam
     const std::vector<uint8_t> types(std::size_t(n_cell), 5);  // VTK's triangle
     const std::vector<int64_t> corners(mesh.corners().begin(), mesh.corners().end());
     const double none[2] = {};  // for a rank without points
-    const double* const x = mesh.place().empty() ? none : &mesh.place().data()->x;
+    const double* const x = mesh.coordinates().empty() ? none : &mesh.coordinates().data()->x;
     const auto cells = surrogate::cells(surrogate::matrix(x, n_point, 2), offsets, corners, types);
     const surrogate_piece mine = series_->write(number, cells, named);
     std::vector<surrogate_piece> all(rank == 0 ? std::size_t(size) : 0);

@@ -21,7 +21,7 @@ public:
 
     /// Draws a triangle whose corners have values [3 * n_layer]: sets the pixels whose middle is in
     /// it.
-    void draw(const Place (&at)[3], const std::vector<double>& values) {
+    void draw(const Position (&at)[3], const std::vector<double>& values) {
         constexpr double scale = double(n_pixel) / Plate::side;
         const auto [x0, x1] = std::minmax({at[0].x, at[1].x, at[2].x});
         const auto [y0, y1] = std::minmax({at[0].y, at[1].y, at[2].y});
@@ -46,10 +46,10 @@ public:
     }
 
 private:
-    void fill(int64_t i, int64_t j, const Place (&at)[3], const std::vector<double>& values) {
+    void fill(int64_t i, int64_t j, const Position (&at)[3], const std::vector<double>& values) {
         const double x = (double(i) + 0.5) * Plate::side / double(n_pixel);
         const double y = (double(j) + 0.5) * Plate::side / double(n_pixel);
-        const auto twice_area = [](const Place& a, const Place& b, const Place& c) {
+        const auto twice_area = [](const Position& a, const Position& b, const Position& c) {
             return (b.x - a.x) * (c.y - a.y) - (b.y - a.y) * (c.x - a.x);
         };
         const double whole = twice_area(at[0], at[1], at[2]);
@@ -73,10 +73,10 @@ void draw_cells(const Mesh& mesh, const std::vector<std::vector<PetscScalar>>& f
                 Canvas* canvas) {
     std::vector<double> values(3 * fields.size() + 3, part);  // the last layer: the owner
     for (int64_t cell = 0; cell < mesh.n_cell(); ++cell) {
-        Place at[3];
+        Position at[3];
         for (std::size_t c = 0; c < 3; ++c) {
             const auto p = std::size_t(mesh.corners()[std::size_t(3 * cell) + c]);
-            at[c] = mesh.place()[p];
+            at[c] = mesh.coordinates()[p];
             for (std::size_t f = 0; f < fields.size(); ++f) values[3 * f + c] = fields[f][p];
         }
         canvas->draw(at, values);

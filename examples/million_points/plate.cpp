@@ -12,7 +12,7 @@ namespace million {
 
 namespace {
 
-double between(const Place& a, const Place& b) {
+double between(const Position& a, const Position& b) {
     return std::hypot(a.x - b.x, a.y - b.y);
 }
 
@@ -22,9 +22,9 @@ double Plate::area() const {
     return side * side - double(pipes.size()) * std::numbers::pi * radius * radius;
 }
 
-double Plate::distance(const Place& place) const {
+double Plate::distance(const Position& place) const {
     double nearest = std::numeric_limits<double>::infinity();
-    for (const Place& pipe : pipes) nearest = std::min(nearest, between(place, pipe) - radius);
+    for (const Position& pipe : pipes) nearest = std::min(nearest, between(place, pipe) - radius);
     return nearest;
 }
 
@@ -36,9 +36,9 @@ Plate random_plate(uint64_t seed) {
     Plate plate;
     const auto n_pipe = std::size_t(3 + 6 * next());
     while (plate.pipes.size() < n_pipe) {
-        const Place pipe = {edge + room * next(), edge + room * next()};
-        if (std::ranges::all_of(plate.pipes,
-                                [&](const Place& other) { return between(pipe, other) >= apart; }))
+        const Position pipe = {edge + room * next(), edge + room * next()};
+        if (std::ranges::all_of(
+                plate.pipes, [&](const Position& other) { return between(pipe, other) >= apart; }))
             plate.pipes.push_back(pipe);
     }
     return plate;

@@ -6,7 +6,7 @@
 
 namespace million {
 
-struct Place {
+struct Position {
     double x, y;  // m
 };
 
@@ -14,11 +14,11 @@ struct Place {
 /// with holes, the cooling pipes.
 struct Plate {
     static constexpr double side = 1, radius = 0.04;  // m
-    std::vector<Place> pipes;                         ///< their centers
+    std::vector<Position> pipes;                      ///< their centers
 
     double area() const;  ///< m^2 of concrete
     double distance(
-        const Place& place) const;  ///< m to the wall of the nearest pipe; inside of it < 0
+        const Position& place) const;  ///< m to the wall of the nearest pipe; inside of it < 0
 };
 
 /// Returns a plate with three to eight pipes, at center distances of five radii or more, and three

@@ -28,7 +28,7 @@ public:
 
     Points points() {
         add_edges();
-        for (const Place& pipe : plate_.pipes) add_ring(pipe);
+        for (const Position& pipe : plate_.pipes) add_ring(pipe);
         points_.n_border = int64_t(points_.place.size());
         add_inside();
         return std::move(points_);
@@ -38,7 +38,7 @@ private:
     /// Returns up to three tenths of a step to either side.
     double jitter() { return 0.6 * (uniform(seed_, index_++) - 0.5); }
 
-    void add(const Place& place, double distance) {
+    void add(const Position& place, double distance) {
         points_.place.push_back(place);
         points_.distance.push_back(distance);
     }
@@ -50,12 +50,12 @@ private:
                 // The first corner of a side is not moved.
                 const double s = (double(i) + (i > 0 ? jitter() : 0)) * Plate::side / double(n);
                 const double far = Plate::side;
-                const Place places[] = {{s, 0}, {far, s}, {far - s, far}, {0, far - s}};
+                const Position places[] = {{s, 0}, {far, s}, {far - s, far}, {0, far - s}};
                 add(places[side], plate_.distance(places[side]));
             }
     }
 
-    void add_ring(const Place& pipe) {
+    void add_ring(const Position& pipe) {
         constexpr double turn = 2 * std::numbers::pi;
         const auto n = std::max<int64_t>(8, std::lround(turn * Plate::radius / step_));
         for (int64_t i = 0; i < n; ++i) {

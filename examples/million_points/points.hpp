@@ -11,7 +11,7 @@ namespace million {
 /// Scattered points of a plate: on its edges, around its pipes, then the points between, row by
 /// row.
 struct Points {
-    std::vector<Place> place;
+    std::vector<Position> place;
     std::vector<double> distance;  ///< m to the nearest pipe; exactly 0 around a pipe
     int64_t n_border = 0;          ///< number of points on edges and around pipes: the first ones
 };

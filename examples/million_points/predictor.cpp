@@ -51,7 +51,7 @@ PetscErrorCode Predictor::create(MPI_Comm comm, const std::string& path) {
 PetscErrorCode Predictor::plan(const Mesh& mesh, bool is_weighted) {
     PetscFunctionBegin;
     PetscScalar* distance = nullptr;
-    std::vector<Place> places;
+    std::vector<Position> places;
     std::vector<int64_t> ids;
     std::vector<double> areas, weights;
     if (is_weighted) PetscCall(mesh.areas(&areas));
@@ -59,7 +59,7 @@ PetscErrorCode Predictor::plan(const Mesh& mesh, bool is_weighted) {
     PetscCall(VecGetArrayWrite(distance_, &distance));
     for (const PetscInt point : mesh.owned()) {
         distance[places.size()] = mesh.distance()[std::size_t(point)];
-        places.push_back(mesh.place()[std::size_t(point)]);
+        places.push_back(mesh.coordinates()[std::size_t(point)]);
         ids.push_back(mesh.id()[std::size_t(point)]);
         if (is_weighted) weights.push_back(areas[std::size_t(point)]);
     }
@@ -67,7 +67,7 @@ PetscErrorCode Predictor::plan(const Mesh& mesh, bool is_weighted) {
     PetscCall(attempt([&]() -> PetscErrorCode {
         plan_.reset();
         domain_.reset();
-        static_assert(sizeof(Place) == 2 * sizeof(double));
+        static_assert(sizeof(Position) == 2 * sizeof(double));
         const double none[2] = {};  // for a rank that owns no point
         const double* const x = places.empty() ? none : &places.data()->x;
         domain_.emplace(*context_, surrogate_points{surrogate::matrix(x, mesh.n_owned(), 2),
@@ -86,15 +86,15 @@ PetscErrorCode Predictor::predict(Vec temperature) {
     PetscFunctionReturn(0);
 }
 
-PetscErrorCode Predictor::share_outside(double* share) const {
+PetscErrorCode Predictor::fraction_outside(double* fraction) const {
     PetscFunctionBegin;
-    *share = 0;
+    *fraction = 0;
     const auto n_input = static_cast<int32_t>(model_->inputs().size());
     for (int32_t input = 0; input < n_input; ++input) {
         const surrogate_range_info info = plan_->range(input);
         double counts[2] = {double(info.n_outside), double(info.n_points)};
         context_->reduce(SURROGATE_SUM, 2, counts);
-        *share = std::max(*share, counts[0] / counts[1]);
+        *fraction = std::max(*fraction, counts[0] / counts[1]);
     }
     PetscFunctionReturn(0);
 }

@@ -64,9 +64,9 @@ PetscErrorCode print_row(MPI_Comm comm, const Result& r) {
     PetscCall(PetscPrintf(comm, " %8.2f %9.2f %7.2f %% %10.2f %7.2f %7.2f\n", r.seconds_plan,
                           r.seconds_predict, 100 * r.relative_error, r.largest_error,
                           r.hottest_solver, r.hottest_surrogate));
-    if (r.share_outside > 0.01)
+    if (r.fraction_outside > 0.01)
         PetscCall(PetscPrintf(comm, "       %.0f %% of its points are outside the training data\n",
-                              100 * r.share_outside));
+                              100 * r.fraction_outside));
     PetscFunctionReturn(0);
 }
 

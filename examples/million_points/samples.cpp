@@ -47,7 +47,7 @@ void put_image(const Settings& settings, const Mesh& mesh, const std::vector<Pet
     std::vector<double> columns[5];
     for (const std::size_t p : draw(solved.size(), std::size_t(settings.n_sample_point),
                                     uint64_t(n_image * settings.seed + sample))) {
-        auto [x, y] = mesh.place()[p];
+        auto [x, y] = mesh.coordinates()[p];
         if (image & 1) x = Plate::side - x;
         if (image & 2) y = Plate::side - y;
         if (image & 4) std::swap(x, y);

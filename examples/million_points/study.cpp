@@ -143,7 +143,7 @@ PetscErrorCode Study::measure(Result* result) {
     result->relative_error = error / whole;
     PetscCall(VecNorm(error_, NORM_INFINITY, &result->largest_error));
     PetscCall(VecMax(prediction_, nullptr, &result->hottest_surrogate));
-    PetscCall(predictor_.share_outside(&result->share_outside));
+    PetscCall(predictor_.fraction_outside(&result->fraction_outside));
     PetscCall(hash(&result->hash));
     PetscFunctionReturn(0);
 }

@@ -29,7 +29,7 @@ struct Result {
     double relative_error = 0;  ///< L2 over the points, relative to the solver's temperature
     double largest_error = 0;   ///< K
     double hottest_surrogate = 0;
-    double share_outside = 0;
+    double fraction_outside = 0;
     uint64_t hash = 0;  ///< of point numbers and predictions, for any partition
     RankUse mine;
 };

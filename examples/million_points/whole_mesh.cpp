@@ -24,7 +24,7 @@ namespace million {
 
 namespace {
 
-vtkNew<vtkPoints> vtk_points(const std::vector<Place>& places) {
+vtkNew<vtkPoints> vtk_points(const std::vector<Position>& places) {
     vtkNew<vtkPoints> points;
     points->SetDataTypeToDouble();
     points->SetNumberOfPoints(vtkIdType(places.size()));
@@ -35,7 +35,7 @@ vtkNew<vtkPoints> vtk_points(const std::vector<Place>& places) {
 
 /// Returns the corners of all Delaunay triangles of `places` that contain none of the points from
 /// n_point on.
-std::vector<PetscInt> triangulate(const std::vector<Place>& places, int64_t n_point) {
+std::vector<PetscInt> triangulate(const std::vector<Position>& places, int64_t n_point) {
     const vtkNew<vtkPolyData> cloud;
     cloud->SetPoints(vtk_points(places));
     const vtkNew<vtkDelaunay2D> delaunay;

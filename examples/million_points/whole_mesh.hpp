@@ -12,7 +12,7 @@ namespace million {
 
 /// All triangles of a plate on one rank, which creates or reads them.
 struct WholeMesh {
-    std::vector<Place> place;
+    std::vector<Position> place;
     std::vector<double> distance;   ///< m to the nearest pipe; 0 on the wall of a pipe
     std::vector<PetscInt> corners;  ///< three points per triangle
 

@@ -8,9 +8,9 @@
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 bin=$(cd "${1:-$here/../../build/bin}" && pwd)
-. "$here/../train_or_go_on.sh"
+. "$here/../train_or_resume.sh"
 
 "$bin/shallow_water" -data hours.h5 -runs 40
 "$bin/shallow_water" -data held_out.h5 -seed 101 -runs 3
-train_or_go_on "$bin/surrogate" "$here/train.toml" hour
-train_or_go_on "$bin/surrogate" "$here/roll_out.toml" rolled
+train_or_resume "$bin/surrogate" "$here/train.toml" hour
+train_or_resume "$bin/surrogate" "$here/roll_out.toml" rolled

@@ -21,14 +21,14 @@ Layer cylinder(double radius) {
     return {true, radius, -550, 550};
 }
 
-/// Returns the length to a cylinder: exact from the beam, two steps of Newton's method for an
+/// Returns the length to a cylinder: exact from the beam, three steps of Newton's method for an
 /// origin beside it.
 std::optional<double> length_to_radius(const Helix& helix, double radius) {
     const double turn = std::abs(helix.curvature) * radius / 2;
     if (turn > 0.9) return std::nullopt;
     double length = turn > 1e-9 ? radius * std::asin(turn) / turn : radius;
     for (int step = 0; step < 3; ++step) {
-        const Place x = helix.at(length);
+        const Position x = helix.at(length);
         const double direction = helix.azimuth_at(length);
         const double outwards = x[0] * std::cos(direction) + x[1] * std::sin(direction);
         length -= (x[0] * x[0] + x[1] * x[1] - radius * radius) / (2 * outwards);
@@ -43,7 +43,7 @@ const std::array<Layer, n_layer> layers = {
     cylinder(32), cylinder(72), cylinder(116), cylinder(172), cylinder(240), cylinder(320),
     disc(600),    disc(720),    disc(860),     disc(1030),    disc(1230),    disc(1480)};
 
-Place Helix::at(double length) const {
+Position Helix::at(double length) const {
     // The chord is shorter than the arc, and turned half as much.
     const double half = curvature * length / 2, chord = length * sinc(half);
     return {origin[0] + chord * std::cos(azimuth + half),
@@ -71,7 +71,7 @@ std::optional<double> Layer::crossing(const Helix& helix) const {
     }
     const double length = (at - helix.origin[2]) / helix.slope;
     if (!(length > 0 && std::abs(helix.curvature) * length < pi)) return std::nullopt;
-    const Place x = helix.at(length);
+    const Position x = helix.at(length);
     const double radius = std::hypot(x[0], x[1]);
     if (!(radius >= low && radius <= high)) return std::nullopt;
     return length;

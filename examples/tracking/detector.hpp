@@ -7,23 +7,23 @@
 
 namespace tracking {
 
-using Place = std::array<double, 3>;  ///< x, y, z in mm; z along the beam
+using Position = std::array<double, 3>;  ///< x, y, z in mm; z along the beam
 
 /// The path of a charged particle in a field along z: a helix.
 struct Helix {
-    Place origin{};
+    Position origin{};
     double azimuth = 0;    ///< of its direction at the origin, rad
     double slope = 0;      ///< rise in z over length in the plane: sinh of the pseudorapidity
     double curvature = 0;  ///< 1/mm in the plane; positive turns to the left
 
     /// Returns the position after a length in the plane across the beam (mm).
-    Place at(double length) const;
+    Position at(double length) const;
     /// Returns the azimuth of its direction there.
     double azimuth_at(double length) const { return azimuth + curvature * length; }
 };
 
 constexpr double field_tesla = 2;
-/// Returns the curvature (1/mm) of a momentum across the beam (GeV) and a charge of +1 or -1: 0.3 B
+/// Returns the curvature (1/mm) of a transverse momentum (GeV) and a charge of +1 or -1: 0.3 B
 /// / p, in meters; positive charges turn to the right in a field along +z.
 double curvature_of(double momentum, int charge);
 /// Returns the momentum of a curvature of either sign.

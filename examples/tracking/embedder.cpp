@@ -62,16 +62,16 @@ Embedding Embedder::embed(const std::vector<Hit>& hits) {
     return embedding;
 }
 
-double Embedder::share_outside() const {
-    double share = 0;
+double Embedder::fraction_outside() const {
+    double fraction = 0;
     const auto n_input = static_cast<int32_t>(model_.inputs().size());
     for (int32_t input = 0; input < n_input; ++input) {
         const surrogate_range_info info = plan_->range(input);
         double counts[2] = {double(info.n_outside), double(info.n_points)};
         context_.reduce(SURROGATE_SUM, 2, counts);
-        if (counts[1] > 0) share = std::max(share, counts[0] / counts[1]);
+        if (counts[1] > 0) fraction = std::max(fraction, counts[0] / counts[1]);
     }
-    return share;
+    return fraction;
 }
 
 std::string Embedder::how() const {

@@ -35,7 +35,7 @@ public:
 
     /// Returns the largest fraction of the hits with an input outside the training data, over the
     /// inputs.
-    double share_outside() const;
+    double fraction_outside() const;
     /// Returns the backend of the plan, such as "backend simd, vector avx2, threads 1".
     std::string how() const;
 

@@ -13,7 +13,7 @@ namespace tracking {
 
 namespace {
 
-constexpr std::size_t most_scored = 10000, n_nearest = 64;
+constexpr std::size_t max_scored = 10000, n_nearest = 64;
 
 /// A hit with its truth.
 struct Scored {
@@ -42,14 +42,14 @@ void add(const std::vector<bool>& is_match, int64_t k, Sums* sums) {
 }
 
 /// Returns the sums over the hits of one event, all of them in *hits.
-Sums sums_of(const std::vector<Scored>& hits, int width, double least_momentum) {
+Sums sums_of(const std::vector<Scored>& hits, int width, double min_momentum) {
     std::vector<Node> nodes;
     std::vector<std::size_t> all(hits.size()), scored;
     std::iota(all.begin(), all.end(), 0u);
     for (std::size_t i = 0; i < hits.size(); ++i) {
         nodes.push_back(hits[i].node);
-        if (hits[i].particle >= 0 && hits[i].n_of_particle >= int32_t{least_hits} &&
-            hits[i].momentum > least_momentum)
+        if (hits[i].particle >= 0 && hits[i].n_of_particle >= int32_t{min_hits} &&
+            hits[i].momentum > min_momentum)
             scored.push_back(i);
     }
     Sums sums;
@@ -57,7 +57,7 @@ Sums sums_of(const std::vector<Scored>& hits, int width, double least_momentum) 
     const Tree tree(width, points);
     std::vector<uint32_t> nearest(n_nearest + 1);
     std::vector<float> distance(n_nearest + 1);
-    const std::size_t stride = 1 + scored.size() / (most_scored + 1);
+    const std::size_t stride = 1 + scored.size() / (max_scored + 1);
     for (std::size_t s = 0; s < scored.size(); s += stride) {
         const std::size_t i = scored[s];
         const std::size_t n =
@@ -86,13 +86,13 @@ std::vector<Scored> events_of(MPI_Comm comm, const std::vector<Hit>& hits,
 }  // namespace
 
 EmbeddingScore embedding_score(MPI_Comm comm, const std::vector<Hit>& hits,
-                               const Embedding& embedding, double least_momentum) {
+                               const Embedding& embedding, double min_momentum) {
     const std::vector<Scored> mine = events_of(comm, hits, embedding);
     double sums[4] = {};  // accuracy, average precision, events, hits
     for (auto first = mine.begin(); first != mine.end();) {
         const auto last = std::find_if(
             first, mine.end(), [&](const Scored& s) { return s.node.event != first->node.event; });
-        const Sums event = sums_of({first, last}, int(embedding.width), least_momentum);
+        const Sums event = sums_of({first, last}, int(embedding.width), min_momentum);
         if (event.n > 0) {
             sums[0] += event.accuracy / event.n;
             sums[1] += event.average_precision / event.n;

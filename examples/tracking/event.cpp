@@ -14,7 +14,7 @@ namespace tracking {
 namespace {
 
 using std::numbers::pi;
-constexpr double highest_eta = 2.5, least_momentum = 0.3, most_momentum = 100;
+constexpr double highest_eta = 2.5, min_momentum = 0.3, max_momentum = 100;
 constexpr double sensor_mm = 0.3;       // thickness
 constexpr double resolution_mm = 0.02;  // error of a position on a sensor
 constexpr double direction_rad = 0.1;   // error of a direction from the shape of a cluster
@@ -31,7 +31,7 @@ double wrapped(double angle) {
 }
 
 /// Returns the members that all hits have: position and direction from the origin.
-Hit hit_at(const Place& x, std::size_t layer) {
+Hit hit_at(const Position& x, std::size_t layer) {
     Hit hit{};
     hit.layer = static_cast<int32_t>(layer);
     hit.radius = std::hypot(x[0], x[1]);
@@ -90,7 +90,7 @@ Particle particle_of(uint64_t seed, const EventShape& shape, int64_t number) {
     // The momentum follows a power law; the first collision is the triggered one and has a harder
     // spectrum.
     const double power = collision == 0 ? 1.6 : 2.6;
-    particle.momentum = std::min(most_momentum, least_momentum * std::pow(1 - u[0], -1 / power));
+    particle.momentum = std::min(max_momentum, min_momentum * std::pow(1 - u[0], -1 / power));
     particle.eta = highest_eta * (2 * u[1] - 1);
     particle.charge = u[3] < 0.5 ? -1 : 1;
     particle.helix = {{0.02 * beam[0], 0.02 * beam[1], 50 * beam[2]},
@@ -110,7 +110,7 @@ void add_particle(uint64_t seed, const EventShape& shape, int64_t event, int64_t
         const std::optional<double> length = layers[k].crossing(particle.helix);
         const auto draw = static_cast<uint32_t>(4 * k);
         if (!length || random.uniform(draw)[0] > shape.efficiency) continue;
-        Place x = particle.helix.at(*length);
+        Position x = particle.helix.at(*length);
         const double radius = std::hypot(x[0], x[1]);
         const auto blur = random.normal(draw + 1);
         Hit hit = hit_at(x, k);
@@ -161,7 +161,7 @@ int sector_of(double azimuth, int n_rank) {
 std::vector<Hit> read_events(MPI_Comm comm, uint64_t first_seed, int64_t n_event,
                              const EventShape& shape) {
     const int64_t n_particle = n_particle_of(shape), n_thing = n_particle + n_noise_of(shape);
-    const Share mine(comm, n_event * n_thing);
+    const LocalRange mine(comm, n_event * n_thing);
     std::vector<Hit> hits;
     for (int64_t i = mine.first; i < mine.last; ++i) {
         const int64_t event = i / n_thing, number = i % n_thing;

@@ -25,7 +25,7 @@ struct Hit {
     // The truth, used for scores only.
     int64_t particle;       ///< distinct in all events; -1: noise
     int32_t n_of_particle;  ///< number of hits of the particle
-    double momentum;        ///< of the particle across the beam, GeV; 0 for noise
+    double momentum;        ///< transverse, of the particle, GeV; 0 for noise
 };
 
 /// Parameters of an event.
@@ -40,7 +40,7 @@ struct EventShape {
 /// A particle at its origin in a collision.
 struct Particle {
     Helix helix;
-    double momentum;  ///< across the beam, GeV
+    double momentum;  ///< transverse, GeV
     double eta;
     int charge;
 };

@@ -82,9 +82,9 @@ std::vector<Row> rows_by_event(MPI_Comm comm, const std::vector<Row>& rows, cons
 }
 
 /// The range of n items that a rank processes: first and last + 1.
-struct Share {
+struct LocalRange {
     int64_t first, last;
-    Share(MPI_Comm comm, int64_t n)
+    LocalRange(MPI_Comm comm, int64_t n)
         : first(n * rank_of(comm) / size_of(comm)), last(n * (rank_of(comm) + 1) / size_of(comm)) {}
 };
 

@@ -51,7 +51,7 @@ Embedding embed(MPI_Comm comm, const Settings& settings, const std::vector<Hit>&
         begin = MPI_Wtime();
         Embedding embedding = embedder.embed(hits);
         result->seconds_surrogate = seconds_since(comm, begin);
-        result->share_outside = embedder.share_outside();
+        result->fraction_outside = embedder.fraction_outside();
         result->how = embedder.how();
         result->has_surrogate = true;
         return embedding;

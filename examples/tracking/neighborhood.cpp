@@ -29,9 +29,9 @@ std::vector<int> ranks_near(double azimuth, double window_rad, int rank, int n_r
 
 std::vector<Node> nodes_of(const std::vector<Hit>& hits, const Embedding& embedding) {
     const auto width = static_cast<std::size_t>(embedding.width);
-    if (width > most_width)
+    if (width > max_width)
         throw std::invalid_argument("an embedding of " + std::to_string(width) +
-                                    " numbers; at most " + std::to_string(most_width) +
+                                    " numbers; at most " + std::to_string(max_width) +
                                     " are expected");
     std::vector<Node> nodes;
     for (std::size_t i = 0; i < hits.size(); ++i) {

@@ -7,17 +7,17 @@
 
 namespace tracking {
 
-constexpr std::size_t most_width = 16;
+constexpr std::size_t max_width = 16;
 
 /// Data of a hit for links.
 struct Node {
     int64_t id, event;
     double azimuth;
     int32_t layer;
-    float place[most_width];
+    float place[max_width];
 };
 
-/// Returns the nodes of hits. Throws std::invalid_argument for an embedding wider than most_width.
+/// Returns the nodes of hits. Throws std::invalid_argument for an embedding wider than max_width.
 std::vector<Node> nodes_of(const std::vector<Hit>& hits, const Embedding& embedding);
 
 /// This rank's nodes, followed by copies of nodes near its sector, and the lists of copies on other

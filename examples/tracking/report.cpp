@@ -21,8 +21,9 @@ void print_head(MPI_Comm comm, const Settings& settings, const Result& r) {
         std::printf("Surrogate: %s\n  %s\n", settings.model.c_str(), r.how.c_str());
     if (!r.problem.empty()) std::printf("surrogate not available: %s\n", r.problem.c_str());
     if (!r.has_surrogate) std::printf("Hits are joined by their direction from the vertex.\n");
-    if (r.share_outside > 0.01)
-        std::printf("%.0f %% of the hits are outside the training data\n", 100 * r.share_outside);
+    if (r.fraction_outside > 0.01)
+        std::printf("%.0f %% of the hits are outside the training data\n",
+                    100 * r.fraction_outside);
 }
 
 void print_row(const char* range, int64_t n_particle, int64_t n_found, int64_t n_candidate,
@@ -76,7 +77,7 @@ void print_result(MPI_Comm comm, const Settings& settings, const Result& r) {
         "than half of its\nhits are the particle's and more than half of the particle's hits are "
         "in it (double majority); otherwise\nit is a fake. Particles by their momentum across the "
         "beam, candidates by that of a circle through their\nhits.\n",
-        int(least_hits));
+        int(min_hits));
     if (!settings.output.empty())
         std::printf("%s/hits.pvd, tracks.pvd: for ParaView; tracks.png: particles, candidates\n",
                     settings.output.c_str());

@@ -16,7 +16,7 @@ struct Result {
     std::string problem;  ///< reason why a requested surrogate is not available
     std::string how;      ///< backend of its plan
     double radius = 0;
-    double share_outside = 0;
+    double fraction_outside = 0;
     double seconds_plan = 0, seconds_surrogate = 0, seconds_score = 0, seconds_join = 0;
     EmbeddingScore embedding;
     Score score;

@@ -61,12 +61,12 @@ void put_event(surrogate::NewDataset* set, int64_t first, const std::vector<Hit>
     });
     put_rows<double>(set, "pt", first, hits, [](const Hit& hit) { return hit.momentum; });
     put_rows<double>(set, "weight", first, hits, [](const Hit& hit) {
-        return hit.particle >= 0 && hit.n_of_particle >= int32_t{least_hits} ? 1.0 : 0.0;
+        return hit.particle >= 0 && hit.n_of_particle >= int32_t{min_hits} ? 1.0 : 0.0;
     });
 }
 
 void write_file(MPI_Comm comm, const Settings& settings) {
-    const Share mine(comm, settings.n_event);
+    const LocalRange mine(comm, settings.n_event);
     const auto event_of = [&](int64_t event) {
         return read_events(MPI_COMM_SELF, settings.seed + uint64_t(event), 1, settings.shape);
     };

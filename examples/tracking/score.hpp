@@ -15,9 +15,9 @@ std::size_t bin_of(double momentum);
 /// Counts over all ranks.
 struct Score {
     using Counts = std::array<int64_t, momentum_bins.size()>;
-    Counts n_particle{};   ///< with least_hits or more, by their momentum
+    Counts n_particle{};   ///< with min_hits or more, by their momentum
     Counts n_found{};      ///< of those: matched with a candidate
-    Counts n_candidate{};  ///< with least_hits or more, by their fitted momentum
+    Counts n_candidate{};  ///< with min_hits or more, by their fitted momentum
     Counts n_fake{};       ///< of those: matched with no particle
 };
 

@@ -40,7 +40,7 @@ std::vector<Track> collect(MPI_Comm comm, const std::vector<Hit>& hits,
     for (auto first = all.begin(); first != all.end();) {
         const auto last = std::find_if(first, all.end(),
                                        [&](const Labelled& l) { return l.label != first->label; });
-        if (std::size_t(last - first) >= least_hits) {
+        if (std::size_t(last - first) >= min_hits) {
             Track& track = tracks.emplace_back();
             track.label = first->label;
             for (auto l = first; l != last; ++l) track.hits.push_back(l->hit);
@@ -79,8 +79,8 @@ double fitted_momentum(const std::vector<Hit>& hits) {
     }
     const double along = 0.5 * std::atan2(2 * uv, uu - vv);  // direction of the line
     const double distance = std::abs(v * std::cos(along) - u * std::sin(along));
-    constexpr double most_momentum = 1000;  // GeV; straight within the resolution of the sensors
-    return distance > 0 ? std::min(most_momentum, momentum_of(2 * distance)) : most_momentum;
+    constexpr double max_momentum = 1000;  // GeV; straight within the resolution of the sensors
+    return distance > 0 ? std::min(max_momentum, momentum_of(2 * distance)) : max_momentum;
 }
 
 int64_t matched_particle(const std::vector<Hit>& hits) {
@@ -88,7 +88,7 @@ int64_t matched_particle(const std::vector<Hit>& hits) {
         const auto n = static_cast<std::size_t>(std::count_if(
             hits.begin(), hits.end(), [&](const Hit& h) { return h.particle == hit.particle; }));
         const auto n_whole = static_cast<std::size_t>(hit.n_of_particle);
-        if (hit.particle >= 0 && 2 * n > hits.size() && 2 * n > n_whole && n_whole >= least_hits)
+        if (hit.particle >= 0 && 2 * n > hits.size() && 2 * n > n_whole && n_whole >= min_hits)
             return hit.particle;
     }
     return -1;

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <string>
-#include <vector>
 
 #include "kernels/base/error.hpp"
 
@@ -36,24 +35,6 @@ struct BySecond {
 };
 
 }  // namespace
-
-int64_t pair_labels(std::span<const int64_t> id, std::span<const uint8_t> is_reconstructable,
-                    std::span<const float> pt, double pt_least, std::span<int32_t> label) {
-    const auto has_label = [&](size_t i) {
-        return is_reconstructable[i] != 0 && static_cast<double>(pt[i]) > pt_least;
-    };
-    std::vector<int64_t> ids;
-    for (size_t i = 0; i < id.size(); ++i) {
-        if (has_label(i)) ids.push_back(id[i]);
-    }
-    std::sort(ids.begin(), ids.end());
-    ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
-    for (size_t i = 0; i < id.size(); ++i) {
-        const auto at = std::lower_bound(ids.begin(), ids.end(), id[i]);
-        label[i] = has_label(i) ? static_cast<int32_t>(at - ids.begin()) : -1;
-    }
-    return static_cast<int64_t>(ids.size());
-}
 
 PairTable::PairTable(int64_t n_row, std::span<const int32_t> label, std::span<const int32_t> first,
                      std::span<const int32_t> second) {

@@ -23,16 +23,9 @@ struct PairRows {
     int64_t n_positive(int64_t u) const { return offset[u + 1] - positive[u]; }
 };
 
-/// Computes label[i] = the rank of id[i] among the different ids of points that positive pairs may
-/// have: is_reconstructable[i] is not 0 and pt[i] > pt_least. Other points get -1. All spans
-/// (n_point). Returns the number of labels. A pair is positive if both points have the same label,
-/// not -1.
-int64_t pair_labels(std::span<const int64_t> id, std::span<const uint8_t> is_reconstructable,
-                    std::span<const float> pt, double pt_least, std::span<int32_t> label);
-
-/// PairRows that owns its memory. In each row second points ascend, among negative and among
-/// positive pairs: the rows do not depend on the order in which pairs are listed. A pair that is
-/// listed twice counts twice.
+/// PairRows that owns its memory. A pair is positive if both points have the same label, not -1. In
+/// each row second points ascend, among negative and among positive pairs: the rows do not depend
+/// on the order in which pairs are listed. A pair that is listed twice counts twice.
 class PairTable {
 public:
     PairTable() = default;

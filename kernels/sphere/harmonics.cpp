@@ -85,14 +85,6 @@ const double* Harmonics::triangle(int64_t row) const {
     return p_.data() + static_cast<size_t>(row - first_row_) * triangle_size(n_degree_ + 1);
 }
 
-void Harmonics::row_to_orders(const double* f, Complex* orders) const {
-    fourier_.forward(f, 0, n_degree_, orders);
-}
-
-void Harmonics::orders_to_row(const Complex* orders, double* f) const {
-    fourier_.inverse(orders, 0, n_degree_, false, f);
-}
-
 void Harmonics::forward(const double* f, Complex* c) const {
     std::fill_n(c, n_degree_ * n_degree_, Complex());
     Complex orders[order_block];

@@ -42,11 +42,6 @@ public:
 
     using Complex = std::complex<double>;
 
-    /// Computes F[m] = 2 pi / n_lon sum_j f[j] exp(-i m lambda_j), m < n_degree, for one row.
-    void row_to_orders(const double* f, Complex* orders) const;
-    /// Computes the inverse for one row, Re G[0] + 2 sum Re(G[m] exp(i m lambda)).
-    void orders_to_row(const Complex* orders, double* f) const;
-
     // Functions on whole fields on one rank, for tables of all rows, row-major: f (n_lat, n_lon); c
     // (n_degree, n_degree) [l][m].
     void forward(const double* f, Complex* c) const;

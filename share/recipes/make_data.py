@@ -187,6 +187,58 @@ def image(rng, n, size):
     return {"fields": fields, "coordinates": {}, "numbers": {"label": label}}
 
 
+def text(rng, n, size):
+    """Bytes of made-up reviews of two kinds, which prefer other words, as sequences of tokens.
+
+    Tokens: 0 padding, 1 to 256 the byte plus one; 96 of 4,096 tokens are padding at least."""
+    letters = [rng.integers(97, 123, rng.integers(2, 10)) for _ in range(200)]
+    words = [numpy.append(word, 32) for word in letters]
+    label = rng.integers(2, size=n)
+    token = numpy.zeros((n, size), "int64")
+    for row, kind in zip(token, label):
+        weight = numpy.ones(len(words))
+        weight[kind::20] = 3
+        drawn = rng.choice(len(words), size // 3, p=weight / weight.sum())
+        length = rng.integers(size // 8, size - size * 96 // 4096)
+        row[:length] = numpy.concatenate([words[i] for i in drawn])[:length] + 1
+    fields = {"token": token, "mask": numpy.ones_like(token)}
+    return {"fields": fields, "coordinates": {}, "numbers": {"label": label}}
+
+
+def pathfinder(rng, n, size):
+    """Gray images of two discs and dashed curves; label 1: the discs are ends of one curve."""
+    label = rng.integers(2, size=n)
+    gray = numpy.zeros((n, size, size))
+    every = numpy.arange(n)
+
+    def draw_curve(n_dash):
+        """Draws a random curve in each image, reflected by the borders; returns its ends."""
+        place = rng.uniform(0, size, (n, 2))
+        heading, first = rng.uniform(0, 2 * numpy.pi, n), place.copy()
+        for _ in range(n_dash):
+            heading += rng.normal(scale=0.4, size=n)
+            for is_drawn in (True, True, True, False):
+                place += 0.75 * numpy.stack([numpy.cos(heading), numpy.sin(heading)], axis=1)
+                heading += numpy.where(((place < 0) | (place >= size)).any(1), numpy.pi, 0)
+                place = numpy.clip(place, 0, size - 1e-6)
+                i, j = place.astype("int64").T
+                gray[every, i, j] = numpy.maximum(gray[every, i, j], 190 * is_drawn)
+        return first, place
+
+    n_dash = max(3, 14 * size // 32)
+    first, last = draw_curve(n_dash)
+    other = draw_curve(n_dash)[1]
+    for _ in range(5):
+        draw_curve(n_dash // 3)
+    axis = numpy.arange(size) + 0.5
+    for disc in (first, numpy.where(label[:, None] == 1, last, other)):
+        distance2 = (axis[:, None] - disc[:, :1, None]) ** 2 + (axis - disc[:, 1:, None]) ** 2
+        gray = numpy.where(distance2 < 1.5**2, 255, gray)
+    token = gray.astype("int64").reshape(n, -1)
+    fields = {"token": token, "mask": numpy.ones_like(token)}
+    return {"fields": fields, "coordinates": {}, "numbers": {"label": label}}
+
+
 def superquadrics(rng, n, size, first, second, length):
     """Points [n, size, 3] on superquadrics whose exponents and length follow from the class."""
     u = rng.uniform(-numpy.pi / 2, numpy.pi / 2, (n, size))
@@ -373,6 +425,8 @@ sets = {
     "shapenet_car": (car, 3586, 200, 4),
     "listops": (listops, 2000, 64, 32),
     "image": (image, 32, 8, 32),
+    "text": (text, 4096, 64, 32),
+    "pathfinder": (pathfinder, 32, 8, 32),
     "modelnet40": (modelnet40, 1024, 64, 32),
     "shapenetpart": (shapenetpart, 2048, 64, 16),
     "tracking_60k": (trackml, 56_700, 200, 1),

@@ -137,7 +137,7 @@ TEST(AirflowSurface, IsWatertightAndItsNormalsPointOut) {
             surface.grid().n_point() - int64_t(edges.size()) / 2 + int64_t(corners.size()) / 4, 2);
         for (size_t c = 0; c < surface.corners().size(); c += 4) {
             const int64_t* k = &surface.corners()[c];
-            const auto& x = surface.place();
+            const auto& x = surface.coordinates();
             const Vector3 normal = unit(cross(x[k[2]] - x[k[0]], x[k[3]] - x[k[1]]));
             for (int i = 0; i < 4; ++i) EXPECT_GE(dot(normal, surface.normal()[k[i]]), 0.5);
         }
@@ -153,7 +153,7 @@ TEST(AirflowSurface, IsTheSameOnAnyNumberOfRanks) {
     ASSERT_EQ(whole.n_owned(), mine.grid().n_point());
     for (int64_t p = 0; p < mine.n_local(); ++p) {
         const auto number = static_cast<size_t>(mine.id()[p]);
-        EXPECT_EQ(norm(mine.place()[p] - whole.place()[number]), 0);
+        EXPECT_EQ(norm(mine.coordinates()[p] - whole.coordinates()[number]), 0);
         EXPECT_EQ(norm(mine.normal()[p] - whole.normal()[number]), 0);
     }
     std::vector<int64_t> all;

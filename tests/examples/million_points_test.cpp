@@ -32,7 +32,7 @@ WholeMesh on_first(WholeMesh mesh) {
     return rank_of(MPI_COMM_WORLD) == 0 ? std::move(mesh) : WholeMesh();
 }
 
-double area_of(const Place& a, const Place& b, const Place& c) {
+double area_of(const Position& a, const Position& b, const Position& c) {
     return ((b.x - a.x) * (c.y - a.y) - (b.y - a.y) * (c.x - a.x)) / 2;
 }
 
@@ -42,7 +42,7 @@ TEST(MillionPlate, PipesStandApartAndAreThreeToEight) {
         const Plate plate = random_plate(seed);
         counts.insert(plate.pipes.size());
         for (std::size_t i = 0; i < plate.pipes.size(); ++i) {
-            const Place& p = plate.pipes[i];
+            const Position& p = plate.pipes[i];
             EXPECT_GE(std::min({p.x, p.y, 1 - p.x, 1 - p.y}), 3 * Plate::radius - 1e-12) << seed;
             EXPECT_NEAR(plate.distance(p), -Plate::radius, 1e-12);
             for (std::size_t j = 0; j < i; ++j)
@@ -60,7 +60,7 @@ TEST(MillionMesh, TrianglesCoverThePlateWithoutItsPipes) {
         EXPECT_NEAR(double(mesh.n_point()), 5000, 250);
         double whole = 0;
         for (std::size_t c = 0; c < mesh.corners.size(); c += 3) {
-            Place at[3];
+            Position at[3];
             for (std::size_t i = 0; i < 3; ++i)
                 at[i] = mesh.place[std::size_t(mesh.corners[c + i])];
             const double area = std::abs(area_of(at[0], at[1], at[2]));
@@ -124,8 +124,8 @@ TEST(MillionMesh, RanksShareItWithoutLossAndInEqualParts) {
     for (const PetscInt point : mesh.owned()) owned.push_back(mesh.id()[std::size_t(point)]);
     for (int64_t p = 0; p < mesh.n_local(); ++p) {
         const auto id = std::size_t(mesh.id()[std::size_t(p)]);
-        EXPECT_EQ(mesh.place()[std::size_t(p)].x, whole.place[id].x);
-        EXPECT_EQ(mesh.place()[std::size_t(p)].y, whole.place[id].y);
+        EXPECT_EQ(mesh.coordinates()[std::size_t(p)].x, whole.place[id].x);
+        EXPECT_EQ(mesh.coordinates()[std::size_t(p)].y, whole.place[id].y);
         EXPECT_EQ(mesh.distance()[std::size_t(p)], whole.distance[id]);
     }
     // A triangle is known by the sum of its corners' mixed numbers.

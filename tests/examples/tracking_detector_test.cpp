@@ -43,7 +43,7 @@ TEST(TrackingHelix, CrossesACylinderWhereTheChordIsItsRadius) {
             const double radius = 240, half = std::asin(helix.curvature * radius / 2);
             const auto length = Layer{true, radius, -550, 550}.crossing(helix);
             ASSERT_TRUE(length.has_value());
-            const Place x = helix.at(*length);
+            const Position x = helix.at(*length);
             EXPECT_NEAR(*length, 2 / helix.curvature * half, 1e-7);
             EXPECT_NEAR(std::atan2(x[1], x[0]), 0.4 + half, 1e-10);
             EXPECT_NEAR(std::hypot(x[0], x[1]), radius, 1e-9);
@@ -55,7 +55,7 @@ TEST(TrackingHelix, CrossesACylinderFromBesideTheBeam) {
     const Helix helix{{0.05, -0.03, -40}, 2.5, -0.3, curvature_of(0.35, 1)};
     const auto length = Layer{true, 320, -550, 550}.crossing(helix);
     ASSERT_TRUE(length.has_value());
-    const Place x = helix.at(*length);
+    const Position x = helix.at(*length);
     EXPECT_NEAR(std::hypot(x[0], x[1]), 320, 1e-9);
 }
 
@@ -64,7 +64,7 @@ TEST(TrackingHelix, IsACircleInThePlane) {
     const double k = helix.curvature;
     const double center_x = 3 - std::sin(1.1) / k, center_y = -2 + std::cos(1.1) / k;
     for (const double length : {0.0, 1e-3, 100.0, 900.0}) {
-        const Place x = helix.at(length);
+        const Position x = helix.at(length);
         EXPECT_NEAR(std::hypot(x[0] - center_x, x[1] - center_y), 1 / std::abs(k), 1e-8);
     }
     EXPECT_LT(curvature_of(1, 1), 0);  // to the right, in a field along the beam
@@ -191,7 +191,7 @@ TEST(TrackingFeatures, CirclesThroughTheBeamAreLinesInUAndV) {
     const Helix helix{{0, 0, 0}, -0.7, 0.2, curvature_of(0.4, 1)};
     std::vector<std::array<double, 2>> uv;
     for (std::size_t k = 6; k < 12; ++k) {
-        const Place x = helix.at(*layers[k].crossing(helix));
+        const Position x = helix.at(*layers[k].crossing(helix));
         Hit hit{};
         hit.radius = std::hypot(x[0], x[1]);
         hit.azimuth = std::atan2(x[1], x[0]);

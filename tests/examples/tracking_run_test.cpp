@@ -42,7 +42,7 @@ Outcome run(MPI_Comm comm, bool is_reproducible, int64_t n_event = 2) {
     embedder.plan(run.hits);
     run.embedding = embedder.embed(run.hits);
     run.labels = join(comm, run.hits, run.embedding, run.embedding.radius);
-    EXPECT_LE(embedder.share_outside(), 0.01);
+    EXPECT_LE(embedder.fraction_outside(), 0.01);
     return run;
 }
 

@@ -18,7 +18,7 @@ std::vector<Hit> exact_hits(const Helix& helix, int64_t particle = 0) {
     std::vector<Hit> hits;
     for (std::size_t k = 0; k < n_layer; ++k)
         if (const auto length = layers[k].crossing(helix)) {
-            const Place x = helix.at(*length);
+            const Position x = helix.at(*length);
             Hit hit{};
             hit.id = 32 * particle + int64_t(k);
             hit.layer = int32_t(k);
@@ -73,7 +73,7 @@ TEST(TrackingScore, OfThePerfectReconstructionIsPerfect) {
     const auto whole = read_events(MPI_COMM_SELF, 4, 2, shape);
     std::map<int64_t, const Hit*> particles;
     for (const Hit& hit : whole)
-        if (hit.particle >= 0 && std::size_t(hit.n_of_particle) >= least_hits)
+        if (hit.particle >= 0 && std::size_t(hit.n_of_particle) >= min_hits)
             particles[hit.particle] = &hit;
     Score::Counts expected{};
     for (const auto& [particle, hit] : particles) ++expected[bin_of(hit->momentum)];

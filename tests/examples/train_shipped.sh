@@ -21,6 +21,14 @@ cat >bin/shallow_water <<END
 #!/bin/sh
 exec "$programs/shallow_water" "\$@" -runs 1 -days 0.5
 END
+cat >bin/tracking <<END
+#!/bin/sh
+exec "$programs/tracking" "\$@" -events 2 -hits 400
+END
+cat >bin/pileup <<END
+#!/bin/sh
+exec "$programs/pileup" "\$@" -events 2 -particles 1500 -pileup 15
+END
 cat >bin/surrogate <<END
 #!/bin/sh
 # train CONFIG [--resume]

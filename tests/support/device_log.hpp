@@ -189,56 +189,19 @@ void log_pass(const kernels::DeviceProperties&, Args... args) {
     log.add(line);
 }
 
-/// Kernel `number` of a table: converts to the type of any entry.
+/// Kernel `number` of a table.
 template <int number>
 struct LoggedPass {
     template <class... Args>
     using Pass = void (*)(const kernels::DeviceProperties&, Args...);
     template <class... Args>
-    operator Pass<Args...>() const {  // NOLINT: implicit as null_pass is
+    operator Pass<Args...>() const {  // NOLINT: implicit as NullPass is
         return log_pass<number, Args...>;
     }
 };
 
-namespace detail {
-template <class Kernels, int first, int... numbers>
-Kernels logged(std::integer_sequence<int, numbers...>) {
-    return Kernels{LoggedPass<first + numbers>{}...};
-}
-}  // namespace detail
-
-/// A table of n kernels that log.
-template <class Kernels, int n, int first = 0>
-Kernels logged_kernels() {
-    return detail::logged<Kernels, first>(std::make_integer_sequence<int, n>());
-}
-
 inline const impl::DevicePlugin& logging_plugin() {
-    static const auto flare_gradients = logged_kernels<kernels::flare::GradientKernels, 14, 100>();
-    static const kernels::flare::DeviceKernels flare = [] {
-        auto table = logged_kernels<kernels::flare::DeviceKernels, 9>();
-        table.gradients = &flare_gradients;
-        return table;
-    }();
-    static const auto sequoia = logged_kernels<kernels::sequoia::DeviceKernels, 14>();
-    static const auto bsa = logged_kernels<kernels::bsa::DeviceKernels, 14>();
-    static const auto hept = logged_kernels<kernels::hept::DeviceKernels, 11>();
-    static const auto sphere = logged_kernels<kernels::sphere::DeviceKernels, 13>();
-    static const kernels::DeviceTable tables[] = {{"flare", sizeof flare, &flare},
-                                                  {"sequoia", sizeof sequoia, &sequoia},
-                                                  {"bsa", sizeof bsa, &bsa},
-                                                  {"hept", sizeof hept, &hept},
-                                                  {"sphere", sizeof sphere, &sphere}};
-    static const impl::DevicePlugin plugin = [] {
-        impl::DevicePlugin made;
-        made.open = [](int) -> std::unique_ptr<kernels::Device> {
-            return std::make_unique<LoggingDevice>();
-        };
-        made.n_device = [] { return 1; };
-        made.tables = tables;
-        return made;
-    }();
-    return plugin;
+    return plugin_of_passes<LoggingDevice, LoggedPass>();
 }
 
 }  // namespace surrogate::test

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <deque>
 #include <memory>
 #include <numeric>
 #include <optional>
@@ -56,11 +57,15 @@ inline std::vector<double> table_rows(const std::vector<double>& all,
 
 /// Each of up to two groups of ranks takes a sample, and its ranks divide the points (domain and
 /// data parallel). The result is bitwise identical to one rank that takes these samples in turn.
-///   points_of(rows) -> surrogate_points of the rows of n points
-template <class PointsOf>
-void expect_groups_of_ranks(const GoldenFile& file, int64_t n_axis, int64_t n,
-                            const PointsOf& points_of, const std::vector<double>& features,
-                            const std::vector<double>& targets, MPI_Comm comm) {
+///   all                   n points with n_axis coordinates; all.rows(rows) returns some of them
+///   points_of(some)       their surrogate_points
+template <class Points>
+void expect_groups_of_ranks(const GoldenFile& file, const Points& all,
+                            surrogate_points (*points_of)(const Points&),
+                            const std::vector<double>& features, const std::vector<double>& targets,
+                            MPI_Comm comm) {
+    const int64_t n = all.n;
+    std::deque<Points> parts;
     const int n_group = size_of(comm) > 1 ? 2 : 1, group = rank_of(comm) % n_group;
     MPI_Comm ranks = MPI_COMM_NULL;
     MPI_Comm_split(comm, group, rank_of(comm), &ranks);
@@ -72,15 +77,15 @@ void expect_groups_of_ranks(const GoldenFile& file, int64_t n_axis, int64_t n,
                                           {"loss", "mse"},
                                           {"accumulate", std::to_string(accumulate)}};
             return std::make_unique<FamilyTraining>(
-                file, n_axis, points_of(rows), std::ssize(features) / n,
-                table_rows(features, rows, n), std::ssize(targets) / n,
+                file, all.n_axis, points_of(parts.emplace_back(all.rows(rows))),
+                std::ssize(features) / n, table_rows(features, rows, n), std::ssize(targets) / n,
                 table_rows(targets, rows, n), options, settings, across, std::move(on));
         };
-        std::vector<int64_t> all(static_cast<size_t>(n));
-        std::iota(all.begin(), all.end(), int64_t{0});
+        std::vector<int64_t> all_rows(static_cast<size_t>(n));
+        std::iota(all_rows.begin(), all_rows.end(), int64_t{0});
         const auto shared =
             make(own_rows("scattered", n, ranks), 1, mpi_context(comm), mpi_context(ranks));
-        const auto alone = make(all, n_group, {}, Context());
+        const auto alone = make(all_rows, n_group, {}, Context());
         const std::vector<double> of_rank = shared->targets, of_all = alone->targets;
         const auto load = [](FamilyTraining& to, const std::vector<double>& from, int sample) {
             for (size_t i = 0; i < from.size(); ++i) to.targets[i] = from[i] * (1 + 0.1 * sample);

@@ -256,22 +256,24 @@ inline void expect_samples_add_up(const MakeRun& make) {
     for (size_t i = 0; i < once.size(); ++i) EXPECT_EQ(twice[i], 2 * once[i]) << i;
 }
 
+/// The backward pass fails, and gradients of inputs are NaN.
+inline void expect_failed_backward(GradientRun& run, bool alive, const char* what) {
+    run.sums.clear();
+    EXPECT_FALSE(run.backward(alive)) << what;
+    EXPECT_FALSE(run.reduce()) << what;
+    for (const double value : run.dx) EXPECT_TRUE(std::isnan(value)) << what;
+}
+
 inline void expect_bad_ranks_poison(const MakeRun& make) {
     const TrapGuard traps;
     const auto run = make({.precision = "fp32", .queue = simd_queue()});
-    const auto expect_poisoned = [&](bool alive, const char* what) {
-        run->sums.clear();
-        EXPECT_FALSE(run->backward(alive)) << what;
-        EXPECT_FALSE(run->reduce()) << what;
-        for (const double value : run->dx) EXPECT_TRUE(std::isnan(value)) << what;
-    };
-    expect_poisoned(true, "nothing was evaluated");
+    expect_failed_backward(*run, true, "nothing was evaluated");
     ASSERT_TRUE(run->evaluate());
     run->dy = run->y;
-    expect_poisoned(false, "the rank is bad");
+    expect_failed_backward(*run, false, "the rank is bad");
     ASSERT_TRUE(run->evaluate());
     run->dy.back() = std::numeric_limits<double>::quiet_NaN();
-    expect_poisoned(true, "a gradient is NaN");
+    expect_failed_backward(*run, true, "a gradient is NaN");
     EXPECT_TRUE(run->run(half_square));
     EXPECT_FALSE(run->backward()) << "one for each evaluation";
 }
@@ -282,15 +284,20 @@ inline void expect_no_gradients(GradientRun& of) {
     for (const double value : of.total()) EXPECT_EQ(value, 0);
 }
 
+/// of: a run with gradients of an earlier sample.
+inline void expect_backward_takes_no_memory(GradientRun& of) {
+    const std::vector<impl::Column> dy = columns_of(of.dy, of.n_out());
+    const MemoryMeter meter;
+    of.program->evaluate(true);
+    of.program->backward(dy, {}, true, of.sums);
+    EXPECT_EQ(meter.n_allocation(), 0);
+}
+
 inline void expect_no_memory(const MakeRun& make) {
     const auto run = make({.precision = "fp32", .queue = simd_queue()});
-    std::vector<impl::Column> dy = columns_of(run->dy, run->n_out());
     ASSERT_TRUE(run->run(half_square));
     ASSERT_TRUE(run->evaluate());
-    const MemoryMeter meter;
-    run->program->evaluate(true);
-    run->program->backward(dy, {}, true, run->sums);
-    EXPECT_EQ(meter.n_allocation(), 0);
+    expect_backward_takes_no_memory(*run);
 }
 
 /// Runs the same with the masks of a sample.

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <utility>
 
 #include "kernels/bsa/bsa_device.hpp"
 #include "kernels/flare/flare_gradient_device.hpp"
@@ -62,29 +63,39 @@ private:
     kernels::DeviceProperties properties_ = null_properties();
 };
 
-/// A pass, or the loading of passes.
-template <class... Args>
-void null_pass(const kernels::DeviceProperties&, Args...) {}
+/// Number of passes in a table of kernels, which has nothing else.
+template <class Kernels>
+constexpr int n_pass = sizeof(Kernels) / sizeof(void (*)());
+/// The last entry is the table of gradients.
+template <>
+inline constexpr int n_pass<kernels::flare::DeviceKernels> = sizeof(kernels::flare::DeviceKernels) /
+                                                                 sizeof(void (*)()) -
+                                                             1;
 
-inline const impl::DevicePlugin& null_plugin() {
-    static const kernels::flare::GradientKernels flare_gradients{
-        null_pass, null_pass, null_pass, null_pass, null_pass, null_pass, null_pass,
-        null_pass, null_pass, null_pass, null_pass, null_pass, null_pass, null_pass};
-    static const kernels::flare::DeviceKernels flare{
-        null_pass, null_pass, null_pass, null_pass, null_pass,
-        null_pass, null_pass, null_pass, null_pass, &flare_gradients};
-    static const kernels::sequoia::DeviceKernels sequoia{
-        null_pass, null_pass, null_pass, null_pass, null_pass, null_pass, null_pass,
-        null_pass, null_pass, null_pass, null_pass, null_pass, null_pass, null_pass};
-    static const kernels::bsa::DeviceKernels bsa{
-        null_pass, null_pass, null_pass, null_pass, null_pass, null_pass, null_pass,
-        null_pass, null_pass, null_pass, null_pass, null_pass, null_pass, null_pass};
-    static const kernels::hept::DeviceKernels hept{null_pass, null_pass, null_pass, null_pass,
-                                                   null_pass, null_pass, null_pass, null_pass,
-                                                   null_pass, null_pass, null_pass};
-    static const kernels::sphere::DeviceKernels sphere{
-        null_pass, null_pass, null_pass, null_pass, null_pass, null_pass, null_pass,
-        null_pass, null_pass, null_pass, null_pass, null_pass, null_pass};
+/// Makes a table of the passes Pass<first>{}, Pass<first + 1>{}, .. , which convert to the type of
+/// any entry.
+template <class Kernels, template <int> class Pass, int first = 0>
+Kernels table_of_passes() {
+    return []<int... i>(std::integer_sequence<int, i...>) {
+        return Kernels{Pass<first + i>{}...};
+    }
+    (std::make_integer_sequence<int, n_pass<Kernels>>());
+}
+
+/// A plug-in for one device, with the passes of all families.
+template <class OneDevice, template <int> class Pass>
+const impl::DevicePlugin& plugin_of_passes() {
+    static const auto flare_gradients =
+        table_of_passes<kernels::flare::GradientKernels, Pass, 100>();
+    static const kernels::flare::DeviceKernels flare = [] {
+        auto table = table_of_passes<kernels::flare::DeviceKernels, Pass>();
+        table.gradients = &flare_gradients;
+        return table;
+    }();
+    static const auto sequoia = table_of_passes<kernels::sequoia::DeviceKernels, Pass>();
+    static const auto bsa = table_of_passes<kernels::bsa::DeviceKernels, Pass>();
+    static const auto hept = table_of_passes<kernels::hept::DeviceKernels, Pass>();
+    static const auto sphere = table_of_passes<kernels::sphere::DeviceKernels, Pass>();
     static const kernels::DeviceTable tables[] = {{"flare", sizeof flare, &flare},
                                                   {"sequoia", sizeof sequoia, &sequoia},
                                                   {"bsa", sizeof bsa, &bsa},
@@ -93,13 +104,28 @@ inline const impl::DevicePlugin& null_plugin() {
     static const impl::DevicePlugin plugin = [] {
         impl::DevicePlugin made;
         made.open = [](int) -> std::unique_ptr<kernels::Device> {
-            return std::make_unique<NullDevice>();
+            return std::make_unique<OneDevice>();
         };
         made.n_device = [] { return 1; };
         made.tables = tables;
         return made;
     }();
     return plugin;
+}
+
+/// A pass that does nothing.
+template <int>
+struct NullPass {
+    template <class... Args>
+    using Pass = void (*)(const kernels::DeviceProperties&, Args...);
+    template <class... Args>
+    operator Pass<Args...>() const {  // NOLINT: implicit
+        return [](const kernels::DeviceProperties&, Args...) {};
+    }
+};
+
+inline const impl::DevicePlugin& null_plugin() {
+    return plugin_of_passes<NullDevice, NullPass>();
 }
 
 }  // namespace surrogate::test

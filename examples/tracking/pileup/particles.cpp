@@ -33,10 +33,10 @@ double power_law(double u, double least, double power) {
     return std::min(highest_pt, least * std::pow(1 - u, -1 / power));
 }
 
-Jet jet_of(uint64_t seed, int64_t number, double probability, double least_pt) {
+Jet jet_of(uint64_t seed, int64_t number, double probability, double min_pt) {
     const auto u = Random(seed, Stream::jet, number).uniform(0);
     return {2 * (2 * u[0] - 1), pi * (2 * u[1] - 1),
-            u[3] < probability ? power_law(u[2], least_pt, 4) : 0};
+            u[3] < probability ? power_law(u[2], min_pt, 4) : 0};
 }
 
 /// Three of five particles are charged, most others photons.
@@ -101,7 +101,7 @@ Particle particle_of(uint64_t seed, const EventShape& shape, int64_t event, int6
 
 std::vector<Particle> read_events(MPI_Comm comm, uint64_t first_seed, int64_t n_event,
                                   const EventShape& shape) {
-    const tracking::Share mine(comm, n_event * shape.n_particle);
+    const tracking::LocalRange mine(comm, n_event * shape.n_particle);
     std::vector<Particle> particles;
     for (int64_t i = mine.first; i < mine.last; ++i) {
         const int64_t event = i / shape.n_particle;

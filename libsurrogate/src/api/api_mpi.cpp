@@ -4,6 +4,7 @@
 #include "libsurrogate/src/api/handles.hpp"
 #include "libsurrogate/src/transport/device_transports.hpp"
 #include "libsurrogate/src/transport/mpi_communicator.hpp"
+#include "libsurrogate/src/transport/mpi_library.hpp"
 #include "surrogate/surrogate_mpi.h"
 
 using namespace surrogate::impl;

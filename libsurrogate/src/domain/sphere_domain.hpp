@@ -28,7 +28,6 @@ public:
     const kernels::Grid& grid() const { return grid_; }
     const GridBlock& block(int rank) const { return blocks_[static_cast<size_t>(rank)]; }
     const GridBlock& own() const { return block(context().comm().rank()); }
-    bool is_south_first() const { return is_south_first_; }
 
     /// Throws invalid_argument, with both lists of longitudes, unless the columns are at the
     /// longitudes of the model: 0, 360 / n_lon, ... Must be called before the functions below.

@@ -19,16 +19,6 @@ namespace surrogate::impl {
 /// Operands of a device for a precision that options allow with backend cuda.
 kernels::Operand operand_of(const std::string& precision);
 
-/// A pass of a wide layer over n_tile tiles; what it reads and writes is still to be said.
-inline kernels::LinearArgs pass_of(const kernels::DeviceLinear& layer, kernels::Operand operand,
-                                   int64_t n_tile) {
-    kernels::LinearArgs args;
-    args.operand = operand;
-    args.n_tile = n_tile;
-    args.layer = layer;
-    return args;
-}
-
 /// Weights packed one behind the other, on the host and at the same places on a device. Without
 /// memory it only measures; places are then null.
 class DeviceImage {

@@ -6,7 +6,7 @@
 namespace surrogate::impl {
 
 /// A pass of a linear layer over rows in tiles, written as a sentence:
-///   pass(layer, operand, n_tile).of(x, norm, n_channel).then(gelu).to_pieces(hidden, n_group)
+///   linear_pass(layer, operand, n_tile).of(x, norm, n_channel).then(gelu).to_pieces(y, n_group)
 struct LinearPass {
     kernels::LinearArgs args;
 

@@ -2,42 +2,19 @@
 #include "libsurrogate/src/transport/mpi_communicator.hpp"
 
 #include <algorithm>
-#include <array>
 #include <chrono>
-#include <cstddef>
 #include <cstring>
 #include <limits>
 #include <numeric>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
+
+#include "libsurrogate/src/transport/mpi_library.hpp"
 
 namespace surrogate::impl {
 
 namespace {
-
-/// Makes of MPI whose binary interfaces differ. The MPIs derived from MPICH share one.
-constexpr std::string_view open_mpi = "Open MPI", mpich = "MPICH";
-#if defined(OPEN_MPI)
-constexpr std::string_view own_make = open_mpi;
-#elif defined(MPICH_VERSION) || defined(I_MPI_VERSION)
-constexpr std::string_view own_make = mpich;
-#else
-constexpr std::string_view own_make;  // not known, so that nothing is compared
-#endif
-
-/// Holds the text of MPI_Get_library_version of any make: MPICH writes up to 8192 characters, Open
-/// MPI's MPI_MAX_LIBRARY_VERSION_STRING is 256.
-constexpr std::size_t longest_version = 8193;
-
-/// Returns the make by the text of MPI_Get_library_version, empty for one that is not listed.
-std::string_view make_of(std::string_view text) {
-    if (text.starts_with("Open MPI")) return open_mpi;
-    for (const std::string_view start : {"MPICH", "Intel(R) MPI", "MVAPICH", "CRAY MPICH"})
-        if (text.starts_with(start)) return mpich;
-    return {};
-}
 
 /// Largest count handed to one MPI call.
 constexpr int64_t max_count = std::numeric_limits<int>::max() / 2;
@@ -56,12 +33,6 @@ void check_mpi(int code, const char* call) {
     if (code != MPI_SUCCESS) throw Error(Status::mpi, failure_text(call, code));
 }
 
-bool is_finalized() {
-    int finalized = 0;
-    MPI_Finalized(&finalized);
-    return finalized != 0;
-}
-
 class MpiCommunicator final : public Communicator {
 public:
     MpiCommunicator() = default;
@@ -77,7 +48,7 @@ public:
     // Sends no message. A broken communicator stays until the end of the program, since freeing it
     // may wait for other ranks.
     ~MpiCommunicator() override {
-        if (comm_ != MPI_COMM_NULL && !failed_call_ && !is_finalized()) MPI_Comm_free(&comm_);
+        if (comm_ != MPI_COMM_NULL && !failed_call_ && !is_mpi_finalized()) MPI_Comm_free(&comm_);
     }
     MpiCommunicator(const MpiCommunicator&) = delete;
     MpiCommunicator& operator=(const MpiCommunicator&) = delete;
@@ -347,7 +318,7 @@ private:
 
     void require_usable() const {
         if (failed_call_) throw Error(Status::broken, failure_text(failed_call_, failed_code_));
-        if (is_finalized()) {
+        if (is_mpi_finalized()) {
             throw Error(Status::invalid_argument,
                         "MPI is already finalized; the context can only be destroyed");
         }
@@ -390,33 +361,6 @@ void require_allowed_thread() {
 }
 
 }  // namespace
-
-bool has_mpi_started() {
-    int initialized = 0;
-    MPI_Initialized(&initialized);
-    return initialized != 0;
-}
-
-void require_mpi() {
-    if (!has_mpi_started())
-        throw Error(Status::invalid_argument, "MPI is not initialized; call MPI_Init first");
-    if (is_finalized()) throw Error(Status::invalid_argument, "MPI is already finalized");
-}
-
-void require_own_mpi() {
-    require_mpi();
-    std::array<char, longest_version> text{};
-    int length = 0;
-    if (MPI_Get_library_version(text.data(), &length) != MPI_SUCCESS) return;
-    const std::string_view running = make_of(text.data());
-    if (running.empty() || own_make.empty() || running == own_make) return;
-    std::string name = text.data();  // "MPICH Version:\t4.0\n..", "Open MPI v4.1.4, package: .."
-    name.resize(std::min(name.size(), name.find_first_of(",\n")));
-    std::ranges::replace(name, '\t', ' ');
-    throw Error(Status::not_supported, "the library was built with " + std::string(own_make) +
-                                           ", this program runs " + name +
-                                           "; build both with the same MPI");
-}
 
 std::unique_ptr<Communicator> mpi_communicator(MPI_Comm comm, int64_t longest_piece) {
     require_own_mpi();

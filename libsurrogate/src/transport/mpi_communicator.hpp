@@ -10,17 +10,6 @@
 
 namespace surrogate::impl {
 
-/// Returns whether MPI has been initialized; true also after MPI_Finalize.
-bool has_mpi_started();
-
-/// Throws invalid_argument unless MPI is initialized and not yet finalized.
-void require_mpi();
-
-/// Throws as require_mpi(), and not_supported if the program runs an MPI of another make than the
-/// library was built with, whose handles have other types. Call before the first MPI call that
-/// takes a handle of the caller.
-void require_own_mpi();
-
 /// Makes a communicator over a duplicate of `comm`, so that messages of the library and of the
 /// solver never match; the duplicate returns errors instead of aborting and is freed with the
 /// object (not after MPI_Finalize). Collective. Throws invalid_argument if MPI is not running or

@@ -3,6 +3,7 @@
 
 #include <cstring>
 #include <limits>
+#include <map>
 #include <numeric>
 
 #include "kernels/base/error.hpp"
@@ -35,10 +36,13 @@ PairProblem golden_problem(const surrogate::test::GoldenFile& file) {
     const auto e = file.tensor("check/infonce/embedding");
     const auto pairs = file.tensor("check/infonce/pairs");
     PairProblem problem{e.shape[0], e.shape[1], {}, e.values, {}, {}, {}};
-    problem.label.resize(id.size());
-    const std::vector<uint8_t> is_reconstructable(flags.begin(), flags.end());
-    const std::vector<float> pt32(pt.begin(), pt.end());
-    pair_labels(id, is_reconstructable, pt32, 0.9, problem.label);
+    // Labels of reconstructable particles with a transverse momentum above 0.9 GeV.
+    std::map<int64_t, int32_t> labels;
+    for (size_t i = 0; i < id.size(); ++i) {
+        const bool has_label = flags[i] != 0 && pt[i] > 0.9;
+        const auto next = static_cast<int32_t>(labels.size());
+        problem.label.push_back(has_label ? labels.emplace(id[i], next).first->second : -1);
+    }
     for (double u : pairs.part(0)) problem.first.push_back(static_cast<int32_t>(u));
     for (double v : pairs.part(1)) problem.second.push_back(static_cast<int32_t>(v));
     return problem;

@@ -87,15 +87,6 @@ TEST(PairRows, RefusePointsThatDoNotExist) {
     EXPECT_EQ(status(4, {0}, {1}), Status::shape);
 }
 
-TEST(PairLabels, AreThoseOfReconstructablePointsAboveTheThreshold) {
-    const std::vector<int64_t> id = {70, 3, 70, 3, int64_t{1} << 40, 9};
-    const std::vector<uint8_t> is_reconstructable = {1, 1, 1, 0, 2, 1};
-    const std::vector<float> pt = {1, 2, 0.95F, 3, 1, 0.5F};
-    std::vector<int32_t> label(6);
-    EXPECT_EQ(pair_labels(id, is_reconstructable, pt, 0.9, label), 3);
-    EXPECT_EQ(label, (std::vector<int32_t>{1, 0, 1, -1, 2, -1}));
-}
-
 TEST(PairWeights, AreMeansOverPairsOfAParticleThenOverParticles) {
     const std::vector<int32_t> label = {0, 0, 2, 1, -1};
     const std::vector<int64_t> counts = {4, 0, 10};

@@ -5,8 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -14,7 +12,7 @@
 #include "tests/support/data_path.hpp"
 #include "tests/support/family_ranks.hpp"
 #include "tests/support/golden_writer.hpp"
-#include "tests/support/gradient_run.hpp"
+#include "tests/support/gradient_ranks.hpp"
 #include "tests/support/sequoia_case.hpp"
 #include "tests/support/sphere_models.hpp"
 #include "tests/support/world.hpp"
@@ -306,26 +304,16 @@ TEST(BsaRankTraining, FollowsTheTraceOfPyTorch) {
 TEST(BsaRankTraining, OfGroupsOfRanksHasTheBitsOfOneRank) {
     const GoldenFile file(stored_case("bsa/bsa_train"));
     const SequoiaCase points(file);
-    std::vector<std::unique_ptr<SequoiaCase>> cases;
-    const auto of_rows = [&](const std::vector<int64_t>& rows) {
-        cases.push_back(std::make_unique<SequoiaCase>(points.rows(rows)));
-        return points_of(*cases.back());
-    };
-    expect_groups_of_ranks(file, points.n_axis, points.n, of_rows, {},
-                           file.tensor("check/input/target").values, world);
+    expect_groups_of_ranks(file, points, points_of, {}, file.tensor("check/input/target").values,
+                           world);
 }
 
 TEST(ErwinRankTraining, OfGroupsOfRanksHasTheBitsOfOneRank) {
     const GoldenFile file(stored_case("bsa/erwin_features_grad"));
     const SequoiaCase points(file);
-    std::vector<std::unique_ptr<SequoiaCase>> cases;
-    const auto of_rows = [&](const std::vector<int64_t>& rows) {
-        cases.push_back(std::make_unique<SequoiaCase>(points.rows(rows)));
-        return points_of(*cases.back());
-    };
     std::vector<double> targets;
     for (const float value : wave(points.n * 2, 0.2)) targets.push_back(value);
-    expect_groups_of_ranks(file, points.n_axis, points.n, of_rows, points.features, targets, world);
+    expect_groups_of_ranks(file, points, points_of, points.features, targets, world);
 }
 
 class BsaRankFaults : public testing::TestWithParam<std::string> {};
@@ -337,21 +325,7 @@ TEST_P(BsaRankFaults, ReachAllRanks) {
     const SequoiaCase own = points.rows(own_rows("contiguous", points.n, world));
     GradientRun run(path, points_of(own), {own.features, {}},
                     {.precision = "fp32", .queue = simd_queue()}, mpi_context(world));
-    const bool is_culprit = rank_of(world) == size_of(world) - 1;
-    const auto expect_failure = [&](bool alive, const char* what) {
-        run.sums.clear();
-        EXPECT_FALSE(run.backward(alive)) << what;
-        EXPECT_FALSE(run.reduce()) << what;
-        for (const double value : run.dx) EXPECT_TRUE(std::isnan(value)) << what;
-    };
-    ASSERT_TRUE(run.evaluate());
-    run.dy = run.y;
-    expect_failure(!is_culprit, "a rank is bad");
-    ASSERT_TRUE(run.evaluate());
-    if (is_culprit) run.dy.back() = std::numeric_limits<double>::quiet_NaN();
-    expect_failure(true, "a gradient is NaN");
-    EXPECT_TRUE(run.run([](size_t, double y) { return y; }));
-    EXPECT_TRUE(ranks_still_talk(world));
+    expect_failures_reach_all_ranks(run, world);
 }
 
 INSTANTIATE_TEST_SUITE_P(Files, BsaRankFaults,
@@ -363,6 +337,7 @@ TEST(BsaRankMemory, IsTakenByPlanning) {
                                   bsa_network(small_bsa({{"attention_type", "global"}})).bytes(),
                                   bsa_model(small_erwin({{"pos_enc", "linear"}})).bytes()};
     for (const std::string& model : models) {
+        SCOPED_TRACE(&model - models);
         const ModelOnDisk disk(model);
         const SequoiaCase points = SequoiaCase::wave(700);
         const SequoiaCase own = points.rows(own_rows("scattered", points.n, world));
@@ -372,11 +347,7 @@ TEST(BsaRankMemory, IsTakenByPlanning) {
                          .queue = simd_queue(),
                          .order = impl::GradientOrder::exact},
                         mpi_context(world));
-        std::vector<impl::Column> dy = columns_of(first.run.dy, first.run.n_out());
-        const MemoryMeter meter;
-        first.run.program->evaluate(true);
-        first.run.program->backward(dy, {}, true, first.run.sums);
-        EXPECT_EQ(meter.n_allocation(), 0) << &model - models;
+        expect_backward_takes_no_memory(first.run);
     }
 }
 

@@ -5,14 +5,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
-#include <memory>
 #include <string>
 #include <vector>
 
 #include "tests/support/data_path.hpp"
 #include "tests/support/family_ranks.hpp"
-#include "tests/support/gradient_run.hpp"
+#include "tests/support/gradient_ranks.hpp"
 #include "tests/support/hept_case.hpp"
 #include "tests/support/hept_models.hpp"
 #include "tests/support/sphere_models.hpp"
@@ -168,12 +166,7 @@ INSTANTIATE_TEST_SUITE_P(
 TEST(HeptRankTraining, OfGroupsOfRanksHasTheBitsOfOneRank) {
     const GoldenFile file(stored_case("hept/odd_zero"));
     const Hits hits(file);
-    std::vector<std::unique_ptr<Hits>> cases;
-    const auto of_rows = [&](const std::vector<int64_t>& rows) {
-        cases.push_back(std::make_unique<Hits>(hits.rows(rows)));
-        return points_of(*cases.back());
-    };
-    expect_groups_of_ranks(file, hits.n_axis, hits.n, of_rows, hits.features,
+    expect_groups_of_ranks(file, hits, points_of, hits.features,
                            file.tensor("check/output64/y").values, world);
 }
 
@@ -184,21 +177,7 @@ TEST(HeptRankFaults, ReachAllRanks) {
     const Hits own = hits.rows(own_rows("contiguous", hits.n, world));
     GradientRun run(path, points_of(own), {own.features, {}},
                     {.precision = "fp32", .queue = simd_queue()}, mpi_context(world));
-    const bool is_culprit = rank_of(world) == size_of(world) - 1;
-    const auto expect_failure = [&](bool alive, const char* what) {
-        run.sums.clear();
-        EXPECT_FALSE(run.backward(alive)) << what;
-        EXPECT_FALSE(run.reduce()) << what;
-        for (const double value : run.dx) EXPECT_TRUE(std::isnan(value)) << what;
-    };
-    ASSERT_TRUE(run.evaluate());
-    run.dy = run.y;
-    expect_failure(!is_culprit, "a rank is bad");
-    ASSERT_TRUE(run.evaluate());
-    if (is_culprit) run.dy.back() = std::numeric_limits<double>::quiet_NaN();
-    expect_failure(true, "a gradient is NaN");
-    EXPECT_TRUE(run.run([](size_t, double y) { return y; }));
-    EXPECT_TRUE(ranks_still_talk(world));
+    expect_failures_reach_all_ranks(run, world);
 }
 
 TEST(HeptRankMemory, IsTakenByPlanning) {
@@ -211,11 +190,7 @@ TEST(HeptRankMemory, IsTakenByPlanning) {
                      .queue = simd_queue(),
                      .order = impl::GradientOrder::exact},
                     mpi_context(world));
-    std::vector<impl::Column> dy = columns_of(first.run.dy, first.run.n_out());
-    const MemoryMeter meter;
-    first.run.program->evaluate(true);
-    first.run.program->backward(dy, {}, true, first.run.sums);
-    EXPECT_EQ(meter.n_allocation(), 0);
+    expect_backward_takes_no_memory(first.run);
 }
 
 }  // namespace

@@ -5,14 +5,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
-#include <memory>
 #include <string>
 #include <vector>
 
 #include "tests/support/data_path.hpp"
 #include "tests/support/family_ranks.hpp"
-#include "tests/support/gradient_run.hpp"
+#include "tests/support/gradient_ranks.hpp"
 #include "tests/support/sequoia_case.hpp"
 #include "tests/support/sphere_models.hpp"
 #include "tests/support/world.hpp"
@@ -190,13 +188,8 @@ TEST(SequoiaRankTraining, FollowsTheTraceOfPyTorch) {
 TEST(SequoiaRankTraining, OfGroupsOfRanksHasTheBitsOfOneRank) {
     const GoldenFile file(stored_case("sequoia/points_train"));
     const SequoiaCase points(file);
-    std::vector<std::unique_ptr<SequoiaCase>> cases;
-    const auto of_rows = [&](const std::vector<int64_t>& rows) {
-        cases.push_back(std::make_unique<SequoiaCase>(points.rows(rows)));
-        return points_of(*cases.back());
-    };
-    expect_groups_of_ranks(file, points.n_axis, points.n, of_rows, {},
-                           file.tensor("check/input/target").values, world);
+    expect_groups_of_ranks(file, points, points_of, {}, file.tensor("check/input/target").values,
+                           world);
 }
 
 TEST(SequoiaRankFaults, ReachAllRanks) {
@@ -206,39 +199,20 @@ TEST(SequoiaRankFaults, ReachAllRanks) {
     GradientRun run(stored_case("sequoia/points_features_grad"), points_of(own),
                     {own.features, own.tokens}, {.precision = "fp32", .queue = simd_queue()},
                     mpi_context(world));
-    const bool is_culprit = rank_of(world) == size_of(world) - 1;
-    const auto expect_failure = [&](bool alive, const char* what) {
-        run.sums.clear();
-        EXPECT_FALSE(run.backward(alive)) << what;
-        EXPECT_FALSE(run.reduce()) << what;
-        for (const double value : run.dx) EXPECT_TRUE(std::isnan(value)) << what;
-    };
-    ASSERT_TRUE(run.evaluate());
-    run.dy = run.y;
-    expect_failure(!is_culprit, "a rank is bad");
-    ASSERT_TRUE(run.evaluate());
-    if (is_culprit) run.dy.back() = std::numeric_limits<double>::quiet_NaN();
-    expect_failure(true, "a gradient is NaN");
-    EXPECT_TRUE(run.run([](size_t, double y) { return y; }));
-    EXPECT_TRUE(ranks_still_talk(world));
+    expect_failures_reach_all_ranks(run, world);
 }
 
 TEST(SequoiaRankMemory, IsTakenByPlanning) {
     const ModelOnDisk disk(sequoia_model(small_sequoia({{"seq_mode", "complete"}})));
     const SequoiaCase points = SequoiaCase::wave(1600);
     const SequoiaCase own = points.rows(own_rows("scattered", points.n, world));
-    const Gradients first(disk.path(), own,
-                          {.precision = "fp32",
-                           .reproducible = true,
-                           .queue = simd_queue(),
-                           .order = impl::GradientOrder::exact},
-                          mpi_context(world));
-    GradientRun& run = const_cast<GradientRun&>(first.run);
-    std::vector<impl::Column> dy = columns_of(run.dy, run.n_out());
-    const MemoryMeter meter;
-    run.program->evaluate(true);
-    run.program->backward(dy, {}, true, run.sums);
-    EXPECT_EQ(meter.n_allocation(), 0);
+    Gradients first(disk.path(), own,
+                    {.precision = "fp32",
+                     .reproducible = true,
+                     .queue = simd_queue(),
+                     .order = impl::GradientOrder::exact},
+                    mpi_context(world));
+    expect_backward_takes_no_memory(first.run);
 }
 
 }  // namespace

@@ -118,7 +118,7 @@ class Statistics(unittest.TestCase):
         values = np.random.default_rng(3).normal(size=(30, 11))
         arrays = {"x": np.arange(11.0), "a": values, "b": np.zeros((30, 11))}
         said = []
-        data = export._Data(card, None, arrays, arrays, said.append)
+        data = export.FieldArrays(card, None, arrays, arrays, said.append)
         data.add_pooled(card, None, said.append)
         self.assertEqual(card["pooled"], pooled.statistics(pooled.features(card, {"a": list(values)})))
         given = card["pooled"] = {"mean": "as given"}
@@ -127,7 +127,7 @@ class Statistics(unittest.TestCase):
         del card["pooled"]
         said.clear()
         few = {name: array if array.ndim == 1 else array[:3] for name, array in arrays.items()}
-        export._Data(card, None, few, few, said.append).add_pooled(card, None, said.append)
+        export.FieldArrays(card, None, few, few, said.append).add_pooled(card, None, said.append)
         self.assertNotIn("pooled", card)
         self.assertIn("3 samples tell too little", "".join(said))
 

@@ -33,6 +33,8 @@ enum class Features {
 /// Validated hyperparameters of the official code, and values derived from them. Letters as in the
 /// specification of the family.
 struct Config {
+    static constexpr const char* family = "Ball Sparse Attention";  ///< in messages
+
     AttentionType attention = AttentionType::sparse;
     Features features = Features::fourier;
     /// True for the ball attention of Erwin alone: port x to port y, without norm, residual and

@@ -4,16 +4,31 @@
 namespace surrogate::impl::bsa {
 
 using kernels::DeviceActivation;
-using kernels::DeviceLinear;
-using kernels::LinearArgs;
-using kernels::row_tiles;
 using kernels::Stream;
 using kernels::bsa::AttendArgs;
+using kernels::bsa::BeginArgs;
+using kernels::bsa::EndArgs;
 using kernels::bsa::HeadRows;
 using kernels::bsa::StartArgs;
 
-LinearArgs DeviceBlocks::pass(const DeviceLinear& layer, int64_t n_row) const {
-    return pass_of(layer, weights_.operand(), row_tiles(n_row));
+BeginArgs begin_args(Features features, const DeviceColumns& columns) {
+    using Encoding = BeginArgs::Features;
+    BeginArgs begin;
+    begin.features = features == Features::fourier  ? Encoding::fourier
+                     : features == Features::linear ? Encoding::linear
+                                                    : Encoding::given;
+    begin.columns = columns.inputs;
+    begin.findings = columns.findings;
+    begin.outside = columns.outside;
+    return begin;
+}
+
+EndArgs end_args(const DeviceColumns& columns) {
+    EndArgs end;
+    end.columns = columns.outputs;
+    end.n_column = columns.n_output;
+    end.findings = columns.findings;
+    return end;
 }
 
 HeadRows DeviceBlocks::part(const LayerRows& rows, int64_t part) const {
@@ -40,15 +55,10 @@ void DeviceBlocks::project(const DeviceLayer& layer, const LayerRows& rows, cons
     start.to = rows.u;
     kernels_.start(device_.properties(), start, stream);
 
-    const auto from_u = [&](const DeviceLinear& to_layer, float* to) {
-        LinearArgs args = pass(to_layer, rows.n_slot);
-        args.pieces = rows.u;
-        args.in_groups = w.nodes.width / 8;
-        args.to_stream = to;
-        run(args, stream);
-    };
-    from_u(layer.qkv, rows.work);
-    if (layer.gates.layer) from_u(layer.gates, rows.gates);
+    const int64_t n_group = w.nodes.width / 8;
+    run(linear(layer.qkv, rows.n_slot).of_pieces(rows.u, n_group).to(rows.work), stream);
+    if (layer.gates.layer)
+        run(linear(layer.gates, rows.n_slot).of_pieces(rows.u, n_group).to(rows.gates), stream);
 }
 
 AttendArgs DeviceBlocks::to_slots(const LayerRows& rows) const {
@@ -77,28 +87,20 @@ AttendArgs DeviceBlocks::to_ball(const DeviceLayer& layer, const LayerRows& rows
 
 /// Computes the passes after attention. The hidden channels overwrite queries, keys and values.
 void DeviceBlocks::finish(const DeviceLayer& layer, const LayerRows& rows, Stream stream) const {
-    LinearArgs out = pass(layer.out, rows.n_slot);
-    out.stream = rows.y;
-    out.to_stream = config_.is_single_layer ? rows.work : rows.x;
-    out.adds = !config_.is_single_layer;
-    run(out, stream);
-    if (config_.is_single_layer) return;
-
-    LinearArgs in = pass(layer.mlp_in, rows.n_slot);
-    in.stream = rows.x;
-    in.norm = layer.norm2;
-    in.n_norm = static_cast<int32_t>(config_.n_channel);
-    in.activation = DeviceActivation::swiglu;
-    in.to_pieces = rows.work;
-    in.out_groups = weights_.widths().hidden.width / 8;
-    run(in, stream);
-
-    LinearArgs back = pass(layer.mlp_out, rows.n_slot);
-    back.pieces = in.to_pieces;
-    back.in_groups = in.out_groups;
-    back.to_stream = rows.x;
-    back.adds = true;
-    run(back, stream);
+    const LinearPass out = linear(layer.out, rows.n_slot).of(rows.y);
+    if (config_.is_single_layer) {
+        run(out.to(rows.work), stream);
+        return;
+    }
+    run(out.adds_to(rows.x), stream);
+    const int64_t hidden_groups = weights_.widths().hidden.width / 8;
+    run(linear(layer.mlp_in, rows.n_slot)
+            .of(rows.x, layer.norm2, config_.n_channel)
+            .then(DeviceActivation::swiglu)
+            .to_pieces(rows.work, hidden_groups),
+        stream);
+    run(linear(layer.mlp_out, rows.n_slot).of_pieces(rows.work, hidden_groups).adds_to(rows.x),
+        stream);
 }
 
 void DeviceBlocks::run_ball(const DeviceLayer& layer, const LayerRows& rows, Stream stream) const {

@@ -4,9 +4,17 @@
 #include <cstdint>
 
 #include "kernels/bsa/bsa_device.hpp"
+#include "libsurrogate/src/layers/linear_pass.hpp"
 #include "libsurrogate/src/model/bsa/device_weights.hpp"
+#include "libsurrogate/src/model/family/device_program.hpp"
 
 namespace surrogate::impl::bsa {
+
+/// Returns the arguments for the pass that reads the columns of a network or U-net; rows, weights
+/// and output are still to be named.
+kernels::bsa::BeginArgs begin_args(Features features, const DeviceColumns& columns);
+/// Returns the arguments for the pass that writes them; rows and input are still to be named.
+kernels::bsa::EndArgs end_args(const DeviceColumns& columns);
 
 /// Rows of a layer: n_slot rows in the layer's order, main or rotated. Pointers are device memory.
 struct LayerRows {
@@ -43,13 +51,16 @@ public:
 
     /// Returns queries (0), keys (1) or values (2) of the rows.
     kernels::bsa::HeadRows part(const LayerRows& rows, int64_t part) const;
-    kernels::LinearArgs pass(const kernels::DeviceLinear& layer, int64_t n_row) const;
-
-private:
-    void run(const kernels::LinearArgs& args, kernels::Stream stream) const {
-        kernels_.linear(device_.properties(), args, stream);
+    /// Returns the pass of a linear layer over n_row rows; its input and output are still to be
+    /// named.
+    LinearPass linear(const kernels::DeviceLinear& layer, int64_t n_row) const {
+        return linear_pass(layer, weights_.operand(), kernels::row_tiles(n_row));
+    }
+    void run(const LinearPass& pass, kernels::Stream stream) const {
+        kernels_.linear(device_.properties(), pass.args, stream);
     }
 
+private:
     const Config& config_;
     const DeviceWeights& weights_;
     kernels::Device& device_;

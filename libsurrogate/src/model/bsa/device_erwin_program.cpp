@@ -17,11 +17,9 @@
 
 namespace surrogate::impl::bsa::erwin {
 
-using kernels::DeviceChannels;
+using kernels::DeviceActivation;
 using kernels::DeviceLinear;
-using kernels::LinearArgs;
 using kernels::Stream;
-using kernels::tile_rows;
 using kernels::bsa::BeginArgs;
 using kernels::bsa::DeviceKernels;
 using kernels::bsa::EndArgs;
@@ -111,9 +109,12 @@ private:
     void unpool(size_t level, Stream stream) const;
     void predict(Stream stream) const;
     void read_out(Stream stream) const;
-    /// Computes y = layer(x), streams of whole tiles.
-    void run(const DeviceLinear& layer, int64_t n_row, const float* x, float* y,
-             Stream stream) const;
+    LinearPass linear(const DeviceLinear& layer, int64_t n_row) const {
+        return linear_pass(layer, weights_->operand(), kernels::row_tiles(n_row));
+    }
+    void run(const LinearPass& pass, Stream stream) const {
+        kernels_.linear(device_.properties(), pass.args, stream);
+    }
 
     int64_t n_edge() const { return edges_ ? std::ssize(edges_->source_row) : 0; }
     template <class T>
@@ -231,15 +232,10 @@ void ErwinDevicePasses::fill_memory(const std::vector<float>& positions,
                                     const std::vector<int64_t>& in_order) {
     if (n_point() == 0) return;
     ArenaWriter put(device_, arena_);
-    std::vector<int64_t> rows(in_order.size()), of_slots;
+    std::vector<int64_t> rows(in_order.size());
     std::iota(rows.begin(), rows.end(), 0);
-    for (int64_t s = 0; s < levels_.front()->n_slot(); ++s) {
-        const Slots::Entry entry = finest().slots().at(s);
-        const int64_t point = in_order[static_cast<size_t>(entry.position)];
-        of_slots.push_back(entry.is_original ? point : ~point);
-    }
     put(rows_, rows);
-    put(points_, of_slots);
+    put(points_, points_of_slots(finest().slots(), finest().shape().own, in_order));
     put(positions_, positions);
     for (size_t l = 0; l < levels_.size(); ++l) fill_level(l, put);
     if (edges_) fill_edges(put);
@@ -273,39 +269,24 @@ void ErwinDevicePasses::fill_edges(ArenaWriter& put) const {
 
 // ---- passes of an evaluation -------------------------------------------------------------------
 
-void ErwinDevicePasses::run(const DeviceLinear& layer, int64_t n_row, const float* x, float* y,
-                            Stream stream) const {
-    LinearArgs args = pass_of(layer, weights_->operand(), kernels::padded_rows(n_row) / tile_rows);
-    args.stream = x;
-    args.to_stream = y;
-    kernels_.linear(device_.properties(), args, stream);
-}
-
 void ErwinDevicePasses::embed(Stream stream) const {
-    BeginArgs begin;
-    using Encoding = BeginArgs::Features;
-    begin.features = config_.features == Features::fourier  ? Encoding::fourier
-                     : config_.features == Features::linear ? Encoding::linear
-                                                            : Encoding::given;
+    BeginArgs begin = begin_args(config_.features, columns_);
     begin.positions = at<float>(positions_);
     begin.weight = weights_->encoding();
     begin.bias = weights_->encoding_bias();
     begin.n_slot = n_point();
     begin.n_axis = config_.n_axis;
     begin.points = at<int64_t>(rows_);
-    begin.columns = columns_.inputs;
     begin.n_feature = config_.n_feature;
     begin.width = weights_->features().width;
     begin.to = at<float>(work_);
-    begin.findings = columns_.findings;
-    begin.outside = columns_.outside;
     kernels_.begin(device_.properties(), begin, stream);
-    run(weights_->embedding(), n_point(), at<float>(work_), at<float>(pair_), stream);
+    run(linear(weights_->embedding(), n_point()).of(at<float>(work_)).to(at<float>(pair_)), stream);
 }
 
 void ErwinDevicePasses::pass_messages(size_t step, Stream stream) const {
     const DeviceStep& weights = weights_->steps()[step];
-    run(weights.parts, n_point(), at<float>(pair_), at<float>(work_), stream);
+    run(linear(weights.parts, n_point()).of(at<float>(pair_)).to(at<float>(work_)), stream);
 
     MessageArgs message;
     message.n_target = n_point();
@@ -322,7 +303,7 @@ void ErwinDevicePasses::pass_messages(size_t step, Stream stream) const {
     message.to = at<float>(pair_);
     kernels_.message(device_.properties(), message, stream);
 
-    run(weights.update, n_point(), at<float>(pair_), at<float>(work_), stream);
+    run(linear(weights.update, n_point()).of(at<float>(pair_)).to(at<float>(work_)), stream);
     UpdateArgs update;
     update.n_row = n_point();
     update.width = message.width;
@@ -383,7 +364,8 @@ void ErwinDevicePasses::pool(size_t level, Stream stream) const {
     join.width = is_pooled ? weights_->pooled(level).width : weights_->nodes(level + 1).width;
     kernels_.join(device_.properties(), join, stream);
     if (is_pooled)
-        run(weights_->ways()[level].pool, join.n_row, join.to, at<float>(coarse.x), stream);
+        run(linear(weights_->ways()[level].pool, join.n_row).of(join.to).to(at<float>(coarse.x)),
+            stream);
 }
 
 void ErwinDevicePasses::unpool(size_t level, Stream stream) const {
@@ -398,7 +380,8 @@ void ErwinDevicePasses::unpool(size_t level, Stream stream) const {
     join.to = at<float>(work_);
     join.width = weights_->unpooled(level).width;
     kernels_.join(device_.properties(), join, stream);
-    run(weights_->ways()[level].unpool, join.n_row, join.to, at<float>(pair_), stream);
+    run(linear(weights_->ways()[level].unpool, join.n_row).of(join.to).to(at<float>(pair_)),
+        stream);
 
     SpreadArgs spread;
     spread.n_row = fine.n_slot();
@@ -414,30 +397,23 @@ void ErwinDevicePasses::unpool(size_t level, Stream stream) const {
 
 /// Computes the outputs of the slots, in the working memory.
 void ErwinDevicePasses::predict(Stream stream) const {
-    const int64_t n_tile = kernels::padded_rows(levels_.front()->n_slot()) / tile_rows;
-    LinearArgs in = pass_of(weights_->head_in(), weights_->operand(), n_tile);
-    in.stream = at<float>(levels_.front()->x);
-    in.activation = kernels::DeviceActivation::gelu;
-    in.to_pieces = at<void>(u_);
-    in.out_groups = weights_->nodes(0).width / 8;
-    kernels_.linear(device_.properties(), in, stream);
-    LinearArgs out = pass_of(weights_->head_out(), weights_->operand(), n_tile);
-    out.pieces = in.to_pieces;
-    out.in_groups = in.out_groups;
-    out.to_stream = at<float>(work_);
-    kernels_.linear(device_.properties(), out, stream);
+    const int64_t n_slot = levels_.front()->n_slot(), n_group = weights_->nodes(0).width / 8;
+    run(linear(weights_->head_in(), n_slot)
+            .of(at<float>(levels_.front()->x))
+            .then(DeviceActivation::gelu)
+            .to_pieces(at<void>(u_), n_group),
+        stream);
+    run(linear(weights_->head_out(), n_slot).of_pieces(at<void>(u_), n_group).to(at<float>(work_)),
+        stream);
 }
 
 void ErwinDevicePasses::read_out(Stream stream) const {
     if (config_.has_head()) predict(stream);
-    EndArgs end;
+    EndArgs end = end_args(columns_);
     end.n_slot = levels_.front()->n_slot();
     end.points = at<int64_t>(points_);
     end.y = at<float>(config_.has_head() ? work_ : levels_.front()->x);
     end.width = config_.has_head() ? weights_->outputs().width : weights_->nodes(0).width;
-    end.columns = columns_.outputs;
-    end.n_column = columns_.n_output;
-    end.findings = columns_.findings;
     kernels_.end(device_.properties(), end, stream);
 }
 

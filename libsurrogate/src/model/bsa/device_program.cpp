@@ -5,25 +5,18 @@
 #include <numeric>
 #include <optional>
 
-#include "kernels/bsa/bsa_device.hpp"
 #include "libsurrogate/src/model/bsa/costs.hpp"
-#include "libsurrogate/src/model/bsa/device_blocks.hpp"
-#include "libsurrogate/src/model/bsa/device_sharing.hpp"
-#include "libsurrogate/src/model/bsa/tree_plan.hpp"
+#include "libsurrogate/src/model/bsa/device_sparse.hpp"
 
 namespace surrogate::impl::bsa {
 
 using kernels::DeviceActivation;
-using kernels::DeviceLinear;
-using kernels::LinearArgs;
 using kernels::Stream;
 using kernels::tile_rows;
 using kernels::bsa::AttendArgs;
 using kernels::bsa::BeginArgs;
-using kernels::bsa::ChooseArgs;
 using kernels::bsa::DeviceKernels;
 using kernels::bsa::EndArgs;
-using kernels::bsa::FoldArgs;
 using kernels::bsa::HeadRows;
 using kernels::bsa::ResidualArgs;
 
@@ -52,7 +45,9 @@ public:
           weights_(std::move(weights)),
           blocks_(config, *weights_, device_, kernels_),
           plan_(config, domain, request.queue, least_slots),
-          sharing_(config, weights_->widths(), plan_, comm_, device_, kernels_, arena_) {}
+          sharing_(config, weights_->widths(), plan_, comm_, device_, kernels_, arena_),
+          sparse_(config, weights_->widths(), plan_, blocks_, sharing_, device_, kernels_, arena_) {
+    }
 
     void connect(const DeviceColumns& columns) override;
 
@@ -70,57 +65,28 @@ public:
     std::vector<std::string> notes() const override;
 
 private:
-    /// Source and destination of coarse vectors.
-    struct Compression {
-        const DeviceCoarse& by;
-        int64_t part;  ///< part of qkv
-        int64_t to;    ///< offset in arena_
-    };
-
     void add_memory();
     void fill_memory(const std::vector<int64_t>& points);
 
     void embed(Stream stream) const;
     void run_layer(int64_t index, DeviceSteps& steps) const;
-    void compress_all(const DeviceLayer& layer, Stream stream) const;
     void attend(const DeviceLayer& layer, bool rotated, Stream stream) const;
-    void attend_sparsely(const DeviceLayer& layer, bool rotated, Stream stream) const;
     /// Enqueues passes on this rank's slots, if there are any.
     template <class Work>
     void compute(DeviceSteps& steps, const Work& work) const {
         if (n_slot() > 0) steps.compute([&] { work(steps.stream()); });
     }
-    void compress(const Compression& compression, Stream stream) const;
-    void choose(Stream stream) const;
-    AttendArgs to_slots(bool rotated) const;
-    void set_gate(const DeviceLayer& layer, int64_t branch, AttendArgs& args) const;
+    AttendArgs to_slots(const LayerRows& rows) const;
     void add_residual(bool adds, Stream stream) const;
     void predict(Stream stream) const;
     void read_out(Stream stream) const;
 
-    LinearArgs layer_args(const DeviceLinear& layer, int64_t n_row) const {
-        return blocks_.pass(layer, n_row);
-    }
-    void run(const LinearArgs& args, Stream stream) const {
-        kernels_.linear(device_.properties(), args, stream);
-    }
     LayerRows rows_of(bool rotated) const;
-    HeadRows slot_rows(int64_t part) const { return blocks_.part(rows_of(false), part); }
-    HeadRows all_slot_rows(int64_t part) const;
-    HeadRows coarse_rows(const float* stream) const;
-    HeadRows coarse_keys() const {
-        return coarse_rows(is_alone() ? at<float>(coarse_k_) : sharing_.block_keys());
-    }
-    HeadRows coarse_values() const {
-        return coarse_rows(is_alone() ? at<float>(coarse_v_) : sharing_.block_values());
-    }
+    HeadRows gathered_rows(int64_t part) const;
 
     bool is_alone() const { return sharing_.is_alone(); }
     int64_t n_slot() const { return plan_.shape().n_local(); }
     int64_t n_slot_global() const { return plan_.shape().n_slot; }
-    int64_t n_block() const { return n_slot() / config_.block_size; }
-    int64_t n_block_global() const { return n_slot_global() / config_.block_size; }
-    int64_t n_choice() const { return std::min(config_.n_choice, n_block_global()); }
     /// Returns the number of channels of queries, keys or values of all heads.
     int64_t n_head_channel() const { return config_.n_head * widths().heads.n_dim_padded; }
     int64_t operand_bytes() const { return kernels::operand_bytes(weights_->operand()); }
@@ -147,12 +113,11 @@ private:
     DeviceColumns columns_;
     DeviceArena arena_;
     DeviceSharing sharing_;
+    DeviceSparse sparse_;
     // Offsets in arena_. work_: features, then q, k and v, then hidden channels, then predictions.
     // staging_: x_, which is computed from the features after the columns have been read; for a
     // single layer a separate buffer.
-    int64_t staging_ = 0, x_ = 0, residual_ = 0, u_ = 0, work_ = 0, y_ = 0, gates_ = 0;
-    int64_t folded_ = 0, coarse_hidden_ = 0, coarse_q_ = 0, coarse_k_ = 0, coarse_v_ = 0;
-    int64_t chosen_ = 0;
+    int64_t staging_ = 0, x_ = 0, residual_ = 0, u_ = 0, work_ = 0, y_ = 0;
     int64_t points_ = 0, positions_ = 0, relative_[2] = {}, slots_ = 0;
 };
 
@@ -194,16 +159,7 @@ void DevicePasses::add_memory() {
                                  operand_bytes() * n * w.hidden.width, numbers(n, w.outputs)}));
     // x uses the memory of y while it is sent to the rotated order.
     y_ = arena_.add(std::max(numbers(n, w.heads), sharing_.turns() ? numbers(n, w.nodes) : 0));
-    if (config_.is_sparse()) {
-        const int64_t n_row = kernels::padded_rows(n_block() * config_.n_head);
-        if (config_.has_token_gates) gates_ = arena_.add(numbers(n, w.gates));
-        folded_ = arena_.add(numbers(n_row, w.folded));
-        coarse_hidden_ = arena_.add(operand_bytes() * n_row * w.coarse_hidden.width);
-        if (config_.has_query_mlp) coarse_q_ = arena_.add(numbers(n_row, w.coarse));
-        coarse_k_ = arena_.add(numbers(n_row, w.coarse));
-        coarse_v_ = arena_.add(numbers(n_row, w.coarse));
-        chosen_ = arena_.add(4 * n_slot() / config_.group_size * config_.n_head * n_choice());
-    }
+    if (config_.is_sparse()) sparse_.add(weights_->operand());
     points_ = arena_.add(8 * n_slot());
     positions_ = arena_.add(4 * n_slot() * d);
     for (const bool rotated : {false, true})
@@ -225,18 +181,9 @@ void DevicePasses::fill_memory(const std::vector<int64_t>& points) {
         put.finish();
         return;
     }
-    const int64_t first = plan_.slots().points_before(plan_.shape().own.begin);
-    std::vector<int64_t> of_slots(n);
     std::vector<float> positions(n * d);
-    for (size_t s = 0; s < n; ++s) {
-        const Slots::Entry entry =
-            plan_.slots().at(plan_.shape().own.begin + static_cast<int64_t>(s));
-        const int64_t point = points[static_cast<size_t>(entry.position - first)];
-        of_slots[s] = entry.is_original ? point : ~point;
-        for (size_t k = 0; k < d; ++k)
-            positions[s * d + k] = static_cast<float>(plan_.positions()[s * d + k]);
-    }
-    put(points_, of_slots);
+    for (size_t i = 0; i < n * d; ++i) positions[i] = static_cast<float>(plan_.positions()[i]);
+    put(points_, points_of_slots(plan_.slots(), plan_.shape().own, points));
     put(positions_, positions);
     for (const bool rotated : {false, true}) {
         if (!config_.has_balls() || (rotated && !plan_.is_rotated())) continue;
@@ -250,30 +197,21 @@ void DevicePasses::fill_memory(const std::vector<int64_t>& points) {
 
 void DevicePasses::embed(Stream stream) const {
     const DeviceLayers& layers = weights_->layers();
-    using Encoding = BeginArgs::Features;
-    BeginArgs begin;
-    begin.features = config_.features == Features::fourier  ? Encoding::fourier
-                     : config_.features == Features::linear ? Encoding::linear
-                                                            : Encoding::given;
+    BeginArgs begin = begin_args(config_.features, columns_);
     begin.n_slot = n_slot();
     begin.n_axis = config_.n_axis;
     begin.points = at<int64_t>(points_);
     begin.positions = at<float>(positions_);
-    begin.columns = columns_.inputs;
     begin.weight = layers.encoding;
     begin.bias = layers.encoding_bias;
     begin.n_feature = config_.n_feature;
     begin.width = widths().features.width;
     begin.to = at<float>(config_.has_ends() ? work_ : x_);
-    begin.findings = columns_.findings;
-    begin.outside = columns_.outside;
     kernels_.begin(device_.properties(), begin, stream);
 
     if (!config_.has_ends()) return;
-    LinearArgs embedding = layer_args(layers.embedding, n_slot());
-    embedding.stream = at<float>(work_);
-    embedding.to_stream = at<float>(x_);
-    run(embedding, stream);
+    blocks_.run(blocks_.linear(layers.embedding, n_slot()).of(at<float>(work_)).to(at<float>(x_)),
+                stream);
     if (config_.residual_every > 0) add_residual(false, stream);
 }
 
@@ -286,67 +224,14 @@ void DevicePasses::add_residual(bool adds, Stream stream) const {
     kernels_.residual(device_.properties(), args, stream);
 }
 
-/// Returns keys (1) or values (2) of all ranks' slots.
-HeadRows DevicePasses::all_slot_rows(int64_t part) const {
-    if (is_alone()) return slot_rows(part);
+/// Returns keys (1) or values (2) of all ranks' slots; several ranks only.
+HeadRows DevicePasses::gathered_rows(int64_t part) const {
     return {sharing_.slots(),
             sharing_.slot_channels(),
             1,
             0,
             static_cast<int32_t>((part - 1) * n_head_channel()),
             static_cast<int32_t>(widths().heads.n_dim_padded)};
-}
-
-HeadRows DevicePasses::coarse_rows(const float* stream) const {
-    return {stream, widths().coarse.width, static_cast<int32_t>(config_.n_head), 1, 0, 0};
-}
-
-void DevicePasses::compress(const Compression& compression, Stream stream) const {
-    const DeviceWidths& w = widths();
-    const DeviceCoarse& by = compression.by;
-    FoldArgs fold;
-    fold.is_mean = by.is_mean();
-    fold.n_block = n_block();
-    fold.l = config_.block_size;
-    fold.n_head = static_cast<int32_t>(config_.n_head);
-    fold.n_dim = static_cast<int32_t>(config_.head_dim());
-    fold.from = slot_rows(compression.part);
-    fold.to = at<float>(fold.is_mean ? compression.to : folded_);
-    fold.width = fold.is_mean ? w.coarse.width : w.folded.width;
-    kernels_.fold(device_.properties(), fold, stream);
-    if (fold.is_mean) return;
-
-    LinearArgs in = layer_args(by.in, n_block() * config_.n_head);
-    in.stream = at<float>(folded_);
-    in.activation = DeviceActivation::relu;
-    in.to_pieces = at<void>(coarse_hidden_);
-    in.out_groups = w.coarse_hidden.width / 8;
-    run(in, stream);
-    LinearArgs out = layer_args(by.out, n_block() * config_.n_head);
-    out.pieces = in.to_pieces;
-    out.in_groups = in.out_groups;
-    out.to_stream = at<float>(compression.to);
-    run(out, stream);
-}
-
-void DevicePasses::choose(Stream stream) const {
-    ChooseArgs args;
-    args.n_group = n_slot() / config_.group_size;
-    args.g = config_.has_query_mlp ? 1 : config_.group_size;
-    args.n_block = n_block_global();
-    args.first_ball = plan_.shape().own.begin / plan_.shape().ball;
-    args.n_choice = static_cast<int32_t>(n_choice());
-    args.n_head = static_cast<int32_t>(config_.n_head);
-    args.n_dim = static_cast<int32_t>(config_.head_dim());
-    if (config_.avoids_own_ball) {
-        args.groups_of_ball = plan_.shape().ball / config_.group_size;
-        args.blocks_of_ball = plan_.shape().ball / config_.block_size;
-    }
-    args.queries = config_.has_query_mlp ? coarse_rows(at<float>(coarse_q_)) : slot_rows(0);
-    args.keys = coarse_keys();
-    args.to = at<int32_t>(chosen_);
-    args.findings = columns_.findings;
-    kernels_.choose(device_.properties(), args, stream);
 }
 
 LayerRows DevicePasses::rows_of(bool rotated) const {
@@ -358,73 +243,29 @@ LayerRows DevicePasses::rows_of(bool rotated) const {
     rows.x = at<float>(x_);
     rows.u = at<void>(u_);
     rows.work = at<float>(work_);
-    rows.gates = at<float>(gates_);
+    rows.gates = sparse_.gates();
     rows.y = at<float>(y_);
     return rows;
 }
 
-/// Returns the arguments for attention of the slots to all slots.
-AttendArgs DevicePasses::to_slots(bool rotated) const {
-    AttendArgs args = blocks_.to_slots(rows_of(rotated));
+/// Returns the arguments for attention of the rows to all slots.
+AttendArgs DevicePasses::to_slots(const LayerRows& rows) const {
+    AttendArgs args = blocks_.to_slots(rows);
+    if (is_alone()) return args;
     args.n_key = n_slot_global();
-    args.keys = all_slot_rows(1);
-    args.values = all_slot_rows(2);
+    args.keys = gathered_rows(1);
+    args.values = gathered_rows(2);
     return args;
 }
 
-/// Sets the gate of a branch: 0 ball, 1 compressed, 2 selected.
-void DevicePasses::set_gate(const DeviceLayer& layer, int64_t branch, AttendArgs& args) const {
-    const GateRows rows{config_.n_head};
-    args.gates = layer.static_gates ? layer.static_gates : at<float>(gates_);
-    args.gate_width = layer.static_gates ? 0 : widths().gates.width;
-    args.gate_first = static_cast<int32_t>(rows.row(0, branch));
-    args.gate_step = branch < 2 ? 2 : 1;
-    args.adds = branch > 0;
-}
-
-void DevicePasses::compress_all(const DeviceLayer& layer, Stream stream) const {
-    compress({layer.k_coarse, 1, coarse_k_}, stream);
-    compress({layer.v_coarse, 2, coarse_v_}, stream);
-    if (config_.has_query_mlp) compress({layer.q_coarse, 0, coarse_q_}, stream);
-}
-
-void DevicePasses::attend_sparsely(const DeviceLayer& layer, bool rotated, Stream stream) const {
-    choose(stream);
-
-    AttendArgs ball = blocks_.to_ball(layer, rows_of(rotated));
-    set_gate(layer, 0, ball);
-    kernels_.attend(device_.properties(), ball, stream);
-
-    AttendArgs compressed = to_slots(rotated);
-    compressed.n_key = n_block_global();
-    compressed.keys = coarse_keys();
-    compressed.values = coarse_values();
-    if (config_.compresses_groups) {
-        compressed.n_query = n_block();
-        compressed.queries = coarse_rows(at<float>(coarse_q_));
-        compressed.repeats = config_.block_size;
-    }
-    set_gate(layer, 1, compressed);
-    kernels_.attend(device_.properties(), compressed, stream);
-
-    AttendArgs selected = to_slots(rotated);
-    selected.kind = AttendArgs::Keys::chosen;
-    selected.chosen = at<int32_t>(chosen_);
-    selected.g = config_.group_size;
-    selected.l = config_.block_size;
-    selected.n_choice = static_cast<int32_t>(n_choice());
-    set_gate(layer, 2, selected);
-    kernels_.attend(device_.properties(), selected, stream);
-}
-
 void DevicePasses::attend(const DeviceLayer& layer, bool rotated, Stream stream) const {
+    const LayerRows rows = rows_of(rotated);
     if (config_.is_sparse()) {
-        attend_sparsely(layer, rotated, stream);
+        sparse_.attend(layer, rows, to_slots(rows), columns_.findings, stream);
     } else {
-        kernels_.attend(
-            device_.properties(),
-            config_.has_balls() ? blocks_.to_ball(layer, rows_of(rotated)) : to_slots(rotated),
-            stream);
+        kernels_.attend(device_.properties(),
+                        config_.has_balls() ? blocks_.to_ball(layer, rows) : to_slots(rows),
+                        stream);
     }
 }
 
@@ -434,13 +275,13 @@ void DevicePasses::run_layer(int64_t index, DeviceSteps& steps) const {
     const bool turns = rotated && sharing_.turns();
     if (turns) sharing_.turn(true, at<float>(x_), at<float>(y_), steps);
     compute(steps, [&](Stream stream) {
-        blocks_.project(layer, rows_of(rotated), at<float>(turns ? y_ : x_), stream);
-        if (config_.is_sparse()) compress_all(layer, stream);
+        const LayerRows rows = rows_of(rotated);
+        blocks_.project(layer, rows, at<float>(turns ? y_ : x_), stream);
+        if (config_.is_sparse()) sparse_.compress(layer, rows, stream);
     });
     if (sharing_.has_slots())
         sharing_.share_slots(at<float>(work_), widths().qkv.width, n_head_channel(), steps);
-    if (sharing_.has_blocks())
-        sharing_.share_blocks(at<float>(coarse_k_), at<float>(coarse_v_), steps);
+    if (sharing_.has_blocks()) sparse_.share(steps);
     compute(steps, [&](Stream stream) { attend(layer, rotated, stream); });
     if (turns) sharing_.turn(false, at<float>(y_), at<float>(y_), steps);
     compute(steps, [&](Stream stream) {
@@ -452,30 +293,25 @@ void DevicePasses::run_layer(int64_t index, DeviceSteps& steps) const {
 /// Computes the outputs of the slots, in the memory of queries, keys and values.
 void DevicePasses::predict(Stream stream) const {
     const DeviceLayers& layers = weights_->layers();
-    LinearArgs in = layer_args(layers.head_in, n_slot());
-    in.stream = at<float>(x_);
-    in.activation = DeviceActivation::gelu;
-    in.to_pieces = at<void>(u_);
-    in.out_groups = widths().nodes.width / 8;
-    run(in, stream);
-
-    LinearArgs out = layer_args(layers.head_out, n_slot());
-    out.pieces = in.to_pieces;
-    out.in_groups = in.out_groups;
-    out.to_stream = at<float>(work_);
-    run(out, stream);
+    const int64_t n_group = widths().nodes.width / 8;
+    blocks_.run(blocks_.linear(layers.head_in, n_slot())
+                    .of(at<float>(x_))
+                    .then(DeviceActivation::gelu)
+                    .to_pieces(at<void>(u_), n_group),
+                stream);
+    blocks_.run(blocks_.linear(layers.head_out, n_slot())
+                    .of_pieces(at<void>(u_), n_group)
+                    .to(at<float>(work_)),
+                stream);
 }
 
 void DevicePasses::read_out(Stream stream) const {
     if (config_.has_ends()) predict(stream);
-    EndArgs end;
+    EndArgs end = end_args(columns_);
     end.n_slot = n_slot();
     end.points = at<int64_t>(points_);
     end.y = at<float>(work_);
     end.width = widths().outputs.width;
-    end.columns = columns_.outputs;
-    end.n_column = columns_.n_output;
-    end.findings = columns_.findings;
     kernels_.end(device_.properties(), end, stream);
 }
 
@@ -495,7 +331,7 @@ std::vector<LayerCost> DevicePasses::costs() const {
     work.n_slot = n_slot();
     work.n_slot_global = n_slot_global();
     work.ball = plan_.shape().ball;
-    work.n_choice = config_.is_sparse() ? n_choice() : 0;
+    work.n_choice = config_.is_sparse() ? sparse_.n_choice() : 0;
     work.fetches.resize(static_cast<size_t>(config_.depth));
     if (sharing_.has_slots()) work.ring = {sharing_.slot_bytes(), 1};
     if (sharing_.has_blocks()) {

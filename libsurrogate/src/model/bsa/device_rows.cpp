@@ -22,6 +22,19 @@ int64_t SlotMoves::n_row_given() const {
     return std::accumulate(n_given.begin(), n_given.end(), int64_t{0});
 }
 
+std::vector<int64_t> points_of_slots(const Slots& slots, Range own,
+                                     std::span<const int64_t> points) {
+    const int64_t first = slots.points_before(own.begin);
+    std::vector<int64_t> of_slots;
+    of_slots.reserve(static_cast<size_t>(own.size()));
+    for (int64_t slot = own.begin; slot < own.end; ++slot) {
+        const Slots::Entry entry = slots.at(slot);
+        const int64_t point = points[static_cast<size_t>(entry.position - first)];
+        of_slots.push_back(entry.is_original ? point : ~point);
+    }
+    return of_slots;
+}
+
 std::vector<float> point_rows(const kernels::Tiles<const float>& tiles) {
     std::vector<float> rows;
     rows.reserve(static_cast<size_t>(tiles.n_point * tiles.n_channel));

@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "kernels/base/tiles.hpp"
+#include "libsurrogate/src/model/bsa/slots.hpp"
+#include "libsurrogate/src/ranks/partition.hpp"
 
 namespace surrogate::impl::bsa {
 
@@ -30,6 +32,11 @@ SlotMoves slot_moves(std::span<const int64_t> targets, std::span<const int64_t> 
 /// has the items begins[r] .. begins[r + 1] - 1, times `n_each`.
 std::vector<int32_t> rows_of_parts(std::span<const int64_t> begins, int64_t n_each,
                                    int64_t part_rows);
+
+/// Returns the point of each slot of `own`; ~point for a copy. points: point at each position of
+/// these slots.
+std::vector<int64_t> points_of_slots(const Slots& slots, Range own,
+                                     std::span<const int64_t> points);
 
 /// Copies tiles to rows (n_point, n_channel).
 std::vector<float> point_rows(const kernels::Tiles<const float>& tiles);

@@ -75,7 +75,7 @@ Config parse_config(const nlohmann::json& network) {
     if (!network.is_object())
         throw Error(Status::bad_file,
                     "card: network is " + printable(network.dump(), 60) + ", expected an object");
-    Hyperparameters read(network, "Erwin's U-net");
+    Hyperparameters read(network, Config::family);
     Config c;
     c.n_feature = read.integer("c_in", 1, max_width, 64);
     c.n_axis = read.integer("dimensionality", 1, 3, 3);

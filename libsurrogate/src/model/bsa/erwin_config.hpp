@@ -15,6 +15,8 @@ namespace surrogate::impl::bsa::erwin {
 /// the consecutive blocks on one level: encoders 0 .. L - 1, bottleneck (level L), decoders
 /// L - 1 .. 0.
 struct Config {
+    static constexpr const char* family = "Erwin's U-net";  ///< in messages
+
     int64_t n_feature = 0;                ///< c_in
     int64_t n_axis = 3;                   ///< d
     int64_t n_step = 3;                   ///< steps of message passing

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "libsurrogate/src/layers/double_layers.hpp"
 #include "libsurrogate/src/model/bsa/device_erwin_program.hpp"
 #include "libsurrogate/src/model/bsa/erwin_program.hpp"
 #include "libsurrogate/src/model/bsa/network.hpp"
@@ -10,10 +9,9 @@ namespace surrogate::impl::bsa::erwin {
 
 namespace {
 
-class ErwinNetwork final : public Network {
+class ErwinNetwork final : public PointNetwork<Config, Layers, DeviceWeights> {
 public:
-    ErwinNetwork(const Config& config, const std::shared_ptr<const MasterWeights>& master)
-        : config_(config), layers_(config, master) {}
+    using PointNetwork::PointNetwork;
 
     std::vector<Port> inputs() const override {
         std::vector<Port> ports{{"positions", config_.n_axis, PortPlace::coordinates}};
@@ -24,40 +22,16 @@ public:
         return {{"y", config_.n_out(), PortPlace::output_points}};
     }
 
-    std::unique_ptr<Program> program(const PlanRequest& request) const override {
-        const PointDomain& points = same_points(request, "Erwin's U-net");
-        return layers_.with(request.is_double(), [&](const auto& layers) {
-            return make_program(config_, layers, points, request);
-        });
-    }
-
-    std::unique_ptr<GradientProgram> gradient_program(const PlanRequest& request) const override {
-        const PointDomain& points = same_points(request, "Erwin");
-        return layers_.with(request.is_double(), [&](const auto& layers) {
-            return make_gradient_program(config_, layers, points, request);
-        });
-    }
-
     std::unique_ptr<DeviceProgram> device_program(const PlanRequest& request) const override {
-        const PointDomain& points = same_points(request, "Erwin's U-net");
-        require_one_rank_on_device("Erwin's U-net", points.context().comm().size());
-        require_device_sizes(config_);
-        return make_device_program(
-            config_,
-            device_weights_.get(*request.device, request.precision, config_, layers_.single()),
-            points, request);
+        require_one_rank_on_device(Config::family, points_of(request).context().comm().size());
+        return PointNetwork::device_program(request);
     }
-
-private:
-    Config config_;
-    DoubleLayers<Layers> layers_;
-    mutable SharedByOperand<DeviceWeights> device_weights_;
 };
 
 }  // namespace
 
 std::vector<TensorSpec> required_tensors(const Card& card, int64_t n_found) {
-    require_no_conventions(card, "Erwin's U-net");
+    require_no_conventions(card, Config::family);
     const Config config = parse_config(*card.network);
     // Every block has 14 tensors, every step of message passing 8.
     if (14 * config.n_depth() + 8 * config.n_step > 2 * n_found + 100) {

@@ -107,9 +107,20 @@ private:
         });
     }
     SumTarget target(int thread) { return {layers_.weights->master(), *target_, thread}; }
+    /// Packs queries into the tile that visits other ranks; returns the queries of such a tile.
     void pack_queries(const Visitor& visitor, const kernels::AttendGradient<T>& of,
-                      std::byte* to) const;
-    kernels::AttendGradient<T> queries(const Visitor& visitor, std::byte* from) const;
+                      std::byte* to) const {
+        const int64_t c = config_.n_channel, h = config_.n_head;
+        copy_padded(of.q, visitor.rows(to, 0, c));
+        copy_padded(of.dy, visitor.rows(to, c, c));
+        copy_padded(of.log_sum, visitor.rows(to, 2 * c, h));
+        copy_padded(of.delta, visitor.rows(to, 2 * c + h, h));
+    }
+    kernels::AttendGradient<T> queries(const Visitor& visitor, std::byte* from) const {
+        const int64_t c = config_.n_channel, h = config_.n_head;
+        return {visitor.rows(from, 0, c), visitor.rows(from, c, c), visitor.rows(from, 2 * c, h),
+                visitor.rows(from, 2 * c + h, h)};
+    }
     kernels::Tiles<T> field(int64_t n_channel);
     kernels::Tiles<T> group_field(int64_t n_channel);
     kernels::Tile<T> scratch_tile(kernels::Buffer<T>& buffer, int64_t n_channel,
@@ -123,17 +134,23 @@ private:
     void finish_backward(const LayerWeights<T>& w, kernels::Tiles<const T> x, kernels::Tiles<T> dx,
                          int64_t tile, int thread);
     void split_branches(const LayerWeights<T>& w, int64_t piece, int thread);
-    void sum_groups(int64_t tile, int thread);
     void attend_ball(const LayerWeights<T>& w, bool rotated, int64_t piece, int thread);
-    kernels::AttendGradient<T> of_selected(int64_t piece) const;
     void attend_all();
-    void attend_coarse(int64_t tile, int thread);
-    void sum_of_coarse();
-    void add_of_coarse(int64_t tile, std::byte* visitors, int64_t n_visitor, Scratch& s);
+
+    /// Computes the gradients of the slots in a branch from the gradient of its result, which
+    /// split_branches() has computed.
+    void selected_backward();
+    void compressed_backward(const LayerWeights<T>& w);
+
+    kernels::AttendGradient<T> of_selected(int64_t piece) const;
     void select_queries(int64_t piece, int thread);
     void select_keys();
     void add_of_selected(int64_t head, Range blocks, std::byte* visitors, int64_t n_visitor,
                          Scratch& s);
+    void sum_groups(int64_t tile, int thread);
+    void attend_coarse(int64_t tile, int thread);
+    void sum_of_coarse();
+    void add_of_coarse(int64_t tile, std::byte* visitors, int64_t n_visitor, Scratch& s);
     void expand(const LayerWeights<T>& w, Range blocks, int thread);
     void expand_field(const CoarseMlp<T>& mlp, kernels::Tiles<const T> x, int64_t first,
                       kernels::Tile<const T> dy, const std::array<kernels::LinearGradient, 2>& sums,

@@ -11,6 +11,7 @@
 #include "libsurrogate/src/layers/gradient_sums.hpp"
 #include "libsurrogate/src/layers/gradients.hpp"
 #include "libsurrogate/src/model/bsa/config.hpp"
+#include "libsurrogate/src/ranks/partition.hpp"
 
 namespace surrogate::impl::bsa {
 

@@ -48,6 +48,15 @@ void copy_tile(const std::type_identity_t<kernels::Tile<const T>>& from,
     for (int64_t c = 0; c < from.shape[0]; ++c) std::copy_n(&from(c, 0), from.shape[1], &to(c, 0));
 }
 
+/// Copies a tile to one with at least as many columns; their rest becomes zero.
+template <class T>
+void copy_padded(const std::type_identity_t<kernels::Tile<const T>>& from,
+                 const kernels::Tile<T>& to) {
+    for (int64_t c = 0; c < from.shape[0]; ++c)
+        std::fill(std::copy_n(&from(c, 0), from.shape[1], &to(c, 0)), &to(c, 0) + to.stride[0],
+                  T(0));
+}
+
 /// Sets all tiles of a field to zero, including their padding.
 template <class T>
 void fill_zero(const kernels::Tiles<T>& field) {

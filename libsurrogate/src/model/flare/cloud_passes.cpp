@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "libsurrogate/src/model/flare/latent_quotients.hpp"
 #include "libsurrogate/src/ranks/thread_shares.hpp"
 
 namespace surrogate::impl::flare {

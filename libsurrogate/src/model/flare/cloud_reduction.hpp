@@ -11,12 +11,6 @@
 
 namespace surrogate::impl::flare {
 
-/// Computes the latents z (H, M, D) of a cloud from the encoding of its only chunk: bitwise those
-/// of a Reduction over this chunk. v_max (H): its largest |v|, for the reproducible mode; null: the
-/// fast one. Returns false if they are not finite. Local.
-template <class T>
-bool latents_of(kernels::flare::Partial<T> partial, const T* v_max, T* z);
-
 /// From the encodings of chunks to the latents of divided clouds (see CloudTiles), as Reduction
 /// computes them of one cloud. Clouds on several ranks share one all-reduce of maxima and one of
 /// sums; without such clouds nothing is sent.

@@ -2,13 +2,13 @@
 #include "libsurrogate/src/model/flare/device_gradient_program.hpp"
 
 #include <algorithm>
-#include <array>
-#include <limits>
-#include <optional>
 #include <utility>
 
 #include "libsurrogate/src/model/flare/costs.hpp"
+#include "libsurrogate/src/model/flare/device_forward.hpp"
 #include "libsurrogate/src/model/flare/device_gradient_passes.hpp"
+#include "libsurrogate/src/model/flare/latent_queries.hpp"
+#include "libsurrogate/src/model/flare/pinned_columns.hpp"
 
 namespace surrogate::impl::flare {
 
@@ -40,25 +40,22 @@ public:
           device_(context_.device()),
           kernels_(context_.kernels<DeviceKernels>("flare")),
           queue_(request.queue),
-          weights_(std::move(weights)),
+          forward_(context_, std::move(weights), arena_),
           stream_(device_, device_.create_stream()),
           runs_(context_),
           passes_(config, layers, *kernels_.gradients, context_,
-                  operand_of_gradients(weights_->operand()), cut),
+                  operand_of_gradients(forward_.weights().operand()), cut),
           found_(pinned_memory(device_, sizeof(Found))),
-          outside_(queue_.n_thread(), config.out_dim),
-          bad_(queue_.n_thread()) {
-        if (!config.qk_norm) return;
-        raw_queries_ = kernels::Buffer<float>(LatentSums<float>::size(sizes()));
-    }
+          raw_queries_(config.qk_norm ? LatentSums<float>::size(sizes()) : 0),
+          outside_(queue_.n_thread(), config.out_dim) {}
 
     void connect() override;
     BadValue gather(std::span<const Column> inputs, OutsideCounts& outside) override {
-        return gather_to(inputs, outside, static_cast<float*>(inputs_.get()), n_point_, false);
+        return inputs_.gather(inputs, outside);
     }
     bool evaluate(bool alive) override;
     BadValue scatter(std::span<const Column> outputs, bool alive) override {
-        return scatter_from(static_cast<const float*>(outputs_.get()), outputs, alive, false);
+        return outputs_.scatter(outputs, alive);
     }
     bool backward(std::span<const Column> doutputs, std::span<const Column> dinputs, bool alive,
                   GradientSums& sums) override;
@@ -72,7 +69,7 @@ public:
     std::vector<LayerCost> costs() const override {
         return costs_of(config_,
                         {n_point_, n_point_, false, 4 * config_.in_dim, 4 * config_.out_dim,
-                         maxima().bytes() + sums().bytes(), std::ssize(reductions_)});
+                         forward_.reduction_bytes(), std::ssize(forward_.reductions())});
     }
     std::vector<std::string> notes() const override;
 
@@ -83,21 +80,13 @@ private:
     };
 
     void allocate();
-    void set_reductions();
     void make_connections();
-    LatentArgs latent_args() const;
-    void enqueue_forward(DeviceSteps& steps);
     void begin(bool alive);
-    void encode(const DeviceBlock& block);
-    void decode(const DeviceBlock& block);
     void keep(float* rows);
+    void enqueue_blocks(DeviceSteps& steps);
     void end();
     void add_results(GradientSums& sums);
     void add_queries(int64_t i, const double* dq, double* arena);
-    BadValue gather_to(std::span<const Column> columns, OutsideCounts& outside, float* to,
-                       int64_t n_row, bool by_point);
-    BadValue scatter_from(const float* from, std::span<const Column> columns, bool alive,
-                          bool by_point);
     /// Waits for the stream; what failed before or meanwhile is kept in `failure`.
     void finish(FirstFailure& failure) {
         failure.guard([&] { context_.after_reductions(stream()); });
@@ -105,15 +94,12 @@ private:
         failure.guard([&] { context_.collectives().wait(stream()); });
     }
 
+    const kernels::flare::DeviceShape& shape() const { return forward_.weights().shape(); }
     const Sizes& sizes() const { return shape().sizes; }
-    const kernels::flare::DeviceShape& shape() const { return weights_->shape(); }
     Stream stream() const { return stream_.get(); }
     const kernels::DeviceProperties& properties() const { return device_.properties(); }
-    const DeviceReduction& maxima() const { return reductions_[0]; }
-    const DeviceReduction& sums() const { return reductions_[1]; }
     Found& found() const { return *static_cast<Found*>(found_.get()); }
     int64_t results_bytes() const { return 8 * passes_.n_result(); }
-    DeviceFindings* findings() const { return arena_.at<DeviceFindings>(findings_); }
 
     const Config& config_;
     const Layers<float>& layers_;
@@ -122,25 +108,22 @@ private:
     kernels::Device& device_;
     const DeviceKernels& kernels_;
     kernels::Queue queue_;
-    std::shared_ptr<const DeviceWeights> weights_;
+    DeviceArena arena_;
+    DeviceForward forward_;
     DeviceStream stream_;
     DeviceRuns runs_;
     DeviceGradientPasses passes_;
     int64_t n_point_ = 0;
-    kernels::flare::EncodeGeometry geometry_;
-    DeviceArena arena_;
-    int64_t x_ = 0, k_ = 0, partials_ = 0, maxima_ = 0, sums_ = 0, z_ = 0;  // in arena_
-    int64_t findings_ = 0, columns_ = 0, columns_in_ = 0, columns_out_ = 0;
-    std::array<DeviceReduction, 2> reductions_;  // maxima, sums
-    PinnedMemory poison_, found_;
-    PinnedMemory inputs_, outputs_;    // channels (n_input or n_output, n_point)
-    PinnedMemory doutputs_, dinputs_;  // rows (n_point, n_output or n_input)
-    PinnedMemory input_rows_, results_;
+    // In arena_; the last two are by column.
+    DeviceColumns columns_;
+    float *device_inputs_ = nullptr, *device_outputs_ = nullptr;
+    PinnedColumns inputs_, outputs_;    // by column
+    PinnedColumns doutputs_, dinputs_;  // by point
+    PinnedMemory input_rows_, results_, found_;
     kernels::Buffer<float> raw_queries_, dq_;  // (H, D, n_row)
     OutsideCounts outside_;                    // of doutputs, which have no range
-    FirstBad bad_;
-    bool waits_ = false;       // an evaluation has no backward pass yet
-    std::exception_ptr late_;  // failure of the last backward pass
+    bool waits_ = false;                       // an evaluation has no backward pass yet
+    std::exception_ptr late_;                  // failure of the last backward pass
 };
 
 void DeviceGradients::connect() {
@@ -150,65 +133,46 @@ void DeviceGradients::connect() {
 }
 
 void DeviceGradients::allocate() {
+    using enum PinnedColumns::Layout;
+    const int64_t n_input = config_.in_dim, n_output = config_.out_dim;
     n_point_ = domain_.n_local();
-    set_reductions();
-    kernels_.load(properties(), weights_->operand(), shape().width);
+    forward_.set_sizes({.n_point = n_point_});
+    PinnedMemory failure_values = pinned_memory(device_, forward_.reduction_bytes());
+    kernels_.load(properties(), forward_.weights().operand(), shape().width);
     kernels_.gradients->load(properties());
-    passes_.allocate(n_point_, config_.in_dim);
-    const Sizes& s = sizes();
-    const int64_t n_element = kernels::fragment_size(n_point_, shape().width);
-    x_ = arena_.add(4 * n_element);
-    k_ = arena_.add(kernels::operand_bytes(weights_->operand()) * n_element);
-    partials_ = arena_.add(4 * geometry_.n_block * s.n_head * s.n_latent * (s.n_dim + 2));
-    maxima_ = arena_.add(maxima().bytes());
-    sums_ = arena_.add(sums().bytes());
-    z_ = arena_.add(kernels::flare::latent_bytes(weights_->operand(), shape()));
-    findings_ = arena_.add(sizeof(DeviceFindings));
-    columns_ =
-        arena_.add(static_cast<int64_t>(sizeof(DeviceColumn)) * (config_.in_dim + config_.out_dim));
-    columns_in_ = arena_.add(4 * n_point_ * config_.in_dim);
-    columns_out_ = arena_.add(4 * n_point_ * config_.out_dim);
+    passes_.allocate(n_point_, n_input);
+    forward_.add_memory();
+    const int64_t findings = arena_.add(sizeof(DeviceFindings));
+    const int64_t columns =
+        arena_.add(static_cast<int64_t>(sizeof(DeviceColumn)) * (n_input + n_output));
+    const int64_t inputs = arena_.add(4 * n_point_ * n_input);
+    const int64_t outputs = arena_.add(4 * n_point_ * n_output);
     arena_.take(device_);
-    reductions_[0].values = arena_.at<void>(maxima_);
-    reductions_[1].values = arena_.at<void>(sums_);
+    forward_.set_reductions(std::move(failure_values));
+    device_inputs_ = arena_.at<float>(inputs);
+    device_outputs_ = arena_.at<float>(outputs);
+    columns_.inputs = arena_.at<DeviceColumn>(columns);
+    columns_.outputs = columns_.inputs + n_input;
+    columns_.findings = arena_.at<DeviceFindings>(findings);
+    columns_.n_input = n_input;
+    columns_.n_output = n_output;
 
-    inputs_ = pinned_memory(device_, 4 * n_point_ * config_.in_dim);
-    input_rows_ = pinned_memory(device_, 4 * n_point_ * config_.in_dim);
-    dinputs_ = pinned_memory(device_, 4 * n_point_ * config_.in_dim);
-    outputs_ = pinned_memory(device_, 4 * n_point_ * config_.out_dim);
-    doutputs_ = pinned_memory(device_, 4 * n_point_ * config_.out_dim);
+    inputs_ = PinnedColumns(device_, queue_, n_point_, n_input, by_column);
+    input_rows_ = pinned_memory(device_, inputs_.bytes());
+    dinputs_ = PinnedColumns(device_, queue_, n_point_, n_input, by_point);
+    outputs_ = PinnedColumns(device_, queue_, n_point_, n_output, by_column);
+    doutputs_ = PinnedColumns(device_, queue_, n_point_, n_output, by_point);
     results_ = pinned_memory(device_, results_bytes());
-    dq_ = kernels::Buffer<float>(LatentSums<float>::size(s));
+    dq_ = kernels::Buffer<float>(LatentSums<float>::size(sizes()));
 
-    std::vector<DeviceColumn> columns;
-    for (int64_t c = 0; c < config_.in_dim; ++c)
-        columns.push_back({arena_.at<float>(columns_in_) + c * n_point_});
-    for (int64_t c = 0; c < config_.out_dim; ++c)
-        columns.push_back({arena_.at<float>(columns_out_) + c * n_point_});
-    device_.write(arena_.at<void>(columns_), columns.data(),
-                  std::ssize(columns) * static_cast<int64_t>(sizeof(DeviceColumn)), stream());
-    int64_t largest = std::max(maxima().bytes(), sums().bytes());
+    std::vector<DeviceColumn> list;
+    for (int64_t c = 0; c < n_input; ++c) list.push_back({device_inputs_ + c * n_point_});
+    for (int64_t c = 0; c < n_output; ++c) list.push_back({device_outputs_ + c * n_point_});
+    device_.write(columns_.inputs, list.data(),
+                  std::ssize(list) * static_cast<int64_t>(sizeof(DeviceColumn)), stream());
+    int64_t largest = std::max(forward_.maxima().bytes(), forward_.sums().bytes());
     for (const DeviceReduction& r : passes_.reductions()) largest = std::max(largest, r.bytes());
     context_.collectives().reserve(largest);
-}
-
-void DeviceGradients::set_reductions() {
-    using enum DeviceReduction::Kind;
-    const Sizes& s = sizes();
-    const int64_t n_row = s.n_head * s.n_latent;
-    reductions_[0] = {max_float, nullptr, n_row};
-    reductions_[1] = {sum_float, nullptr, n_row * (s.n_dim + 1)};
-    poison_ = pinned_memory(device_, maxima().bytes() + sums().bytes());
-    auto* const lowest = static_cast<float*>(poison_.get());
-    std::fill_n(lowest, n_row, kernels::flare::lowest_score<float>());
-    std::fill_n(lowest + n_row, sums().count, std::numeric_limits<float>::quiet_NaN());
-    reductions_[0].poison = lowest;
-    reductions_[1].poison = lowest + n_row;
-    if (weights_->layers().blocks.empty()) return;
-    const DeviceBlock& block = weights_->layers().blocks.front();
-    geometry_ = kernels::flare::encode_geometry(properties(), weights_->operand(), shape(),
-                                                block.k_proj.n_layer + block.v_proj.n_layer,
-                                                n_point_, false);
 }
 
 /// Collective: each kind of reduction once, so that none takes memory later.
@@ -220,129 +184,50 @@ void DeviceGradients::make_connections() {
         failure.guard([&] { device_.clear(r.values, r.bytes(), stream()); });
         failure.guard([&] { r.run(collectives, stream()); });
     };
-    if (!weights_->layers().blocks.empty()) {
-        for (const DeviceReduction& r : reductions_) make(r);
-        for (const DeviceReduction& r : passes_.reductions()) make(r);
-    }
+    for (const DeviceReduction& r : forward_.reductions()) make(r);
+    for (const DeviceReduction& r : passes_.reductions()) make(r);
     finish(failure);
     domain_.context().comm().agree([&] { failure.rethrow(); });
 }
 
-/// by_point: rows of points, otherwise channel after channel.
-BadValue DeviceGradients::gather_to(std::span<const Column> columns, OutsideCounts& outside,
-                                    float* to, int64_t n_row, bool by_point) {
-    const int64_t n_column = std::ssize(columns);
-    bad_.clear();
-    queue_.parallel_for((n_row + kernels::tile_points - 1) / kernels::tile_points, [&](int64_t tile,
-                                                                                       int thread) {
-        const int64_t first = tile * kernels::tile_points;
-        const int64_t count = std::min(kernels::tile_points, n_row - first);
-        float* const at = to + (by_point ? first * n_column : first);
-        bad_.note(thread, impl::gather<float>(columns, first, count, at, by_point ? n_column : 1,
-                                              by_point ? 1 : n_row, outside.of(thread)));
-    });
-    return bad_.first();
-}
-
-BadValue DeviceGradients::scatter_from(const float* from, std::span<const Column> columns,
-                                       bool alive, bool by_point) {
-    if (!alive) {
-        fill_nan(columns, n_point_);
-        return {};
-    }
-    const int64_t n_column = std::ssize(columns);
-    bad_.clear();
-    queue_.parallel_for(
-        (n_point_ + kernels::tile_points - 1) / kernels::tile_points,
-        [&](int64_t tile, int thread) {
-            const int64_t first = tile * kernels::tile_points;
-            const int64_t count = std::min(kernels::tile_points, n_point_ - first);
-            const float* const at = from + (by_point ? first * n_column : first);
-            bad_.note(thread, impl::scatter<float>(at, by_point ? n_column : 1,
-                                                   by_point ? 1 : n_point_, columns, first, count));
-        });
-    return bad_.first();
-}
-
 // ---- forward ----
-
-LatentArgs DeviceGradients::latent_args() const {
-    LatentArgs args;
-    args.shape = shape();
-    args.operand = weights_->operand();
-    args.n_partial = geometry_.n_block;
-    args.partials = arena_.at<float>(partials_);
-    args.maxima = arena_.at<float>(maxima_);
-    args.sums = arena_.at<void>(sums_);
-    args.z = arena_.at<void>(z_);
-    args.findings = findings();
-    return args;
-}
 
 void DeviceGradients::begin(bool alive) {
     DeviceFindings fresh;
     fresh.poisoned = alive ? 0 : 1;
-    device_.write(findings(), &fresh, sizeof fresh, stream());
-    const int64_t n_byte = 4 * n_point_ * config_.in_dim;
+    device_.write(columns_.findings, &fresh, sizeof fresh, stream());
+    const int64_t n_byte = inputs_.bytes();
     // A rank that is not alive has gathered nothing that may be read.
-    if (alive && n_byte > 0)
-        device_.copy(arena_.at<void>(columns_in_), inputs_.get(), n_byte, stream());
-    if (!alive && n_byte > 0) device_.clear(arena_.at<void>(columns_in_), n_byte, stream());
-    kernels_.begin(
-        properties(),
-        {shape(), weights_->operand(), n_point_, arena_.at<DeviceColumn>(columns_), config_.in_dim,
-         weights_->layers().in_proj, arena_.at<float>(x_), findings(), nullptr},
-        stream());
+    if (alive && n_byte > 0) device_.copy(device_inputs_, inputs_.data(), n_byte, stream());
+    if (!alive && n_byte > 0) device_.clear(device_inputs_, n_byte, stream());
+    forward_.begin(columns_, stream());
 }
 
 void DeviceGradients::keep(float* rows) {
-    kernels_.gradients->rows(properties(), {shape(), n_point_, arena_.at<float>(x_), rows},
-                             stream());
-}
-
-void DeviceGradients::encode(const DeviceBlock& block) {
-    kernels::flare::EncodeArgs args = weights_->encode_args(block);
-    args.geometry = geometry_;
-    args.n_point = n_point_;
-    args.x = arena_.at<float>(x_);
-    args.k = arena_.at<void>(k_);
-    args.partials = arena_.at<float>(partials_);
-    kernels_.encode(properties(), args, stream());
-}
-
-void DeviceGradients::decode(const DeviceBlock& block) {
-    kernels::flare::DecodeArgs args = weights_->decode_args(block);
-    args.n_point = n_point_;
-    args.k = arena_.at<void>(k_);
-    args.z = arena_.at<void>(z_);
-    args.x = arena_.at<float>(x_);
-    kernels_.decode(properties(), args, stream());
+    kernels_.gradients->rows(properties(), {shape(), n_point_, forward_.x(), rows}, stream());
 }
 
 void DeviceGradients::end() {
-    kernels_.end(properties(),
-                 {shape(), weights_->operand(), n_point_, arena_.at<float>(x_),
-                  weights_->layers().out_norm, weights_->layers().out_proj,
-                  arena_.at<DeviceColumn>(columns_) + config_.in_dim, config_.out_dim, findings()},
-                 stream());
-    const int64_t n_byte = 4 * n_point_ * config_.out_dim;
-    if (n_byte > 0) device_.copy(outputs_.get(), arena_.at<void>(columns_out_), n_byte, stream());
-    device_.copy(&found().findings, findings(), sizeof(DeviceFindings), stream());
+    keep(passes_.last());
+    forward_.end(columns_, stream());
+    const int64_t n_byte = outputs_.bytes();
+    if (n_byte > 0) device_.copy(outputs_.data(), device_outputs_, n_byte, stream());
+    device_.copy(&found().findings, columns_.findings, sizeof(DeviceFindings), stream());
 }
 
-void DeviceGradients::enqueue_forward(DeviceSteps& steps) {
-    const LatentArgs latents = latent_args();
+void DeviceGradients::enqueue_blocks(DeviceSteps& steps) {
+    const LatentArgs latents = forward_.latent_args(columns_.findings);
     int64_t i = 0;
-    for (const DeviceBlock& block : weights_->layers().blocks) {
+    for (const DeviceBlock& block : forward_.weights().layers().blocks) {
         const KeptBlock& kept = passes_.kept(i++);
         steps.compute([&] {
             keep(kept.x);
-            encode(block);
+            forward_.encode(block, stream());
             kernels_.maxima(properties(), latents, stream());
         });
-        steps.reduce(maxima());
+        steps.reduce(forward_.maxima());
         steps.compute([&] { kernels_.sums(properties(), latents, stream()); });
-        steps.reduce(sums());
+        steps.reduce(forward_.sums());
         steps.compute([&] {
             kernels_.latents(properties(), latents, stream());
             kernels_.gradients->kept_latents(
@@ -350,13 +235,9 @@ void DeviceGradients::enqueue_forward(DeviceSteps& steps) {
                 {sizes(), latents.maxima, static_cast<const float*>(latents.sums), kept.z,
                  kept.log_sum},
                 stream());
-            decode(block);
+            forward_.decode(block, stream());
         });
     }
-    steps.compute([&] {
-        keep(passes_.last());
-        end();
-    });
 }
 
 bool DeviceGradients::evaluate(bool alive) {
@@ -366,7 +247,8 @@ bool DeviceGradients::evaluate(bool alive) {
     found() = {};
     DeviceSteps steps(context_, stream(), failure);
     steps.compute([&] { begin(alive); });
-    enqueue_forward(steps);
+    enqueue_blocks(steps);
+    steps.compute([&] { end(); });
     finish(failure);
     waits_ = false;
     failure.rethrow();
@@ -381,30 +263,28 @@ bool DeviceGradients::backward(std::span<const Column> doutputs, std::span<const
                                bool alive, GradientSums& sums) {
     alive = std::exchange(waits_, false) && alive;
     outside_.clear();
-    auto* const dy = static_cast<float*>(doutputs_.get());
-    if (alive) alive = gather_to(doutputs, outside_, dy, n_point_, true).column < 0;
+    if (alive) alive = doutputs_.gather(doutputs, outside_).column < 0;
     const bool wants_inputs = !dinputs.empty();
-    const int64_t input_bytes = 4 * n_point_ * config_.in_dim;
     FirstFailure failure;
     failure.guard([&] { context_.before_reductions(stream()); });
     found().lost = 0;
     DeviceSteps steps(context_, stream(), failure);
     steps.compute([&] {
         if (!alive || n_point_ == 0) return;
-        const auto* const from = static_cast<const float*>(inputs_.get());
+        const float* const from = inputs_.data();
         auto* const to = static_cast<float*>(input_rows_.get());
         for (int64_t i = 0; i < n_point_; ++i)
             for (int64_t c = 0; c < config_.in_dim; ++c)
                 to[i * config_.in_dim + c] = from[c * n_point_ + i];
-        device_.copy(passes_.inputs(), to, input_bytes, stream());
-        device_.copy(passes_.doutputs(), dy, 4 * n_point_ * config_.out_dim, stream());
+        device_.copy(passes_.inputs(), to, inputs_.bytes(), stream());
+        device_.copy(passes_.doutputs(), doutputs_.data(), doutputs_.bytes(), stream());
     });
     passes_.enqueue(steps, alive, wants_inputs);
     steps.compute([&] {
         device_.copy(results_.get(), passes_.results(), results_bytes(), stream());
         device_.copy(&found().lost, passes_.lost(), 4, stream());
         if (wants_inputs && n_point_ > 0)
-            device_.copy(dinputs_.get(), passes_.dinputs(), input_bytes, stream());
+            device_.copy(dinputs_.data(), passes_.dinputs(), dinputs_.bytes(), stream());
     });
     finish(failure);
     if (failure) {
@@ -421,7 +301,7 @@ bool DeviceGradients::backward(std::span<const Column> doutputs, std::span<const
     } else {
         sums.poison();
     }
-    if (wants_inputs) scatter_from(static_cast<const float*>(dinputs_.get()), dinputs, alive, true);
+    if (wants_inputs) dinputs_.scatter(dinputs, alive);
     return is_finite;
 }
 
@@ -436,36 +316,29 @@ void DeviceGradients::add_results(GradientSums& sums) {
     sums.close(0);
 }
 
-/// Adds the gradients of latent_q and q_norm, computed from the gradients of the scaled queries as
-/// in GradientPasses.
+/// Adds the gradients of latent_q and q_norm, computed from the gradients dq (H, M, D) of the
+/// scaled queries as in GradientPasses.
 void DeviceGradients::add_queries(int64_t i, const double* dq, double* arena) {
     const BlockWeights<float>& block = layers_.blocks[static_cast<size_t>(i)];
     const BlockPlaces& places = passes_.places().blocks[static_cast<size_t>(i)];
-    const auto& [n_head, n_latent, n_dim] = sizes();
     double* const to = arena + places.latent_q;
+    const Sizes& s = sizes();
+    const auto for_all = [&](const auto& body) { for_latents(s, config_.shared_latents, body); };
+    const auto scaled = [&](int64_t row, int64_t m) {
+        return config_.attn_scale * dq[latent_offset(s, false, row, m)];
+    };
     if (!config_.qk_norm) {
-        for (int64_t j = 0; j < n_head * n_latent * n_dim; ++j) to[j] += config_.attn_scale * dq[j];
+        for_all([&](int64_t row, int64_t m, int64_t offset) { to[offset] += scaled(row, m); });
         return;
     }
-    const int64_t n_row = sizes().n_row();
-    const auto for_each = [&](const auto& body) {
-        for (int64_t head = 0; head < n_head; ++head)
-            for (int64_t m = 0; m < n_latent; ++m)
-                for (int64_t d = 0; d < n_dim; ++d)
-                    body((head * n_latent + m) * n_dim + d, (head * n_dim + d) * n_row + m);
-    };
-    for_each([&](int64_t by_latent, int64_t by_row) {
-        dq_[by_row] = static_cast<float>(config_.attn_scale * dq[by_latent]);
-        raw_queries_[by_row] = block.latent_q[by_latent];
+    const int64_t n_row = s.n_row();
+    for_all([&](int64_t row, int64_t m, int64_t offset) {
+        dq_[row * n_row + m] = static_cast<float>(scaled(row, m));
+        raw_queries_[row * n_row + m] = block.latent_q[offset];
     });
-    for (int64_t head = 0; head < n_head; ++head) {
-        const int64_t first = head * n_dim * n_row;
-        const kernels::Tile<float> rows{dq_.data() + first, {n_dim, n_latent}, {n_row, 1}};
-        const kernels::Tile<const float> raw{raw_queries_.data() + first, rows.shape, rows.stride};
-        kernels::normalise_backward<float>(queue_, block.q_norm, raw, rows, {}, rows,
-                                           places.q_norm.in(arena));
-    }
-    for_each([&](int64_t by_latent, int64_t by_row) { to[by_latent] += dq_[by_row]; });
+    query_norm_backward(queue_, block.q_norm, raw_queries_.data(), LatentSums<float>{s, dq_.data()},
+                        places.q_norm.in(arena));
+    for_all([&](int64_t row, int64_t m, int64_t offset) { to[offset] += dq_[row * n_row + m]; });
 }
 
 std::vector<std::string> DeviceGradients::notes() const {
@@ -476,7 +349,7 @@ std::vector<std::string> DeviceGradients::notes() const {
                 std::to_string(n_reduction) +
                 " collectives between blocks; blocks are computed again from what was before them, "
                 "their products in " +
-                std::string(kernels::name(operand_of_gradients(weights_->operand()))),
+                std::string(kernels::name(operand_of_gradients(forward_.weights().operand()))),
             "gradients: inputs, predictions and sums of gradients pass through the host, and so "
             "arrays are the host's"};
 }

@@ -3,10 +3,11 @@
 
 #include <algorithm>
 
+#include "libsurrogate/src/model/flare/latent_queries.hpp"
+
 namespace surrogate::impl::flare {
 
 using kernels::Buffer;
-using kernels::Tile;
 using kernels::flare::LatentSums;
 
 template <class T>
@@ -126,30 +127,11 @@ bool GradientPasses<T>::set_latents(int64_t block, GradientSums& sums) {
     return true;
 }
 
-namespace {
-
-/// Element (m, d) of a head in latent_q, which is (H, M, D), or (M, D) for all heads.
-int64_t latent_place(const kernels::flare::Sizes& sizes, bool is_shared, int64_t head, int64_t m,
-                     int64_t d) {
-    return ((is_shared ? 0 : head * sizes.n_latent) + m) * sizes.n_dim + d;
-}
-
-/// body(row, latent, place in latent_q), with row = head * D + dim.
-template <class Body>
-void for_latents(const kernels::flare::Sizes& sizes, bool is_shared, const Body& body) {
-    for (int64_t row = 0; row < sizes.n_channel(); ++row) {
-        for (int64_t m = 0; m < sizes.n_latent; ++m)
-            body(row, m, latent_place(sizes, is_shared, row / sizes.n_dim, m, row % sizes.n_dim));
-    }
-}
-
-}  // namespace
-
 template <class T>
 void GradientPasses<T>::set_raw_queries(int64_t block) {
     const T* const from = layers_.blocks[static_cast<size_t>(block)].latent_q;
-    for_latents(sizes_, config_.shared_latents, [&](int64_t row, int64_t m, int64_t place) {
-        raw_queries_[row * sizes_.n_row() + m] = from[place];
+    for_latents(sizes_, config_.shared_latents, [&](int64_t row, int64_t m, int64_t offset) {
+        raw_queries_[row * sizes_.n_row() + m] = from[offset];
     });
 }
 
@@ -159,18 +141,13 @@ template <class T>
 void GradientPasses<T>::add_queries(int64_t i, LatentSums<T> dq, double* arena) const {
     const BlockWeights<T>& block = layers_.blocks[static_cast<size_t>(i)];
     const BlockPlaces& places = places_.blocks[static_cast<size_t>(i)];
-    const int64_t n_dim = sizes_.n_dim, n_row = sizes_.n_row();
     const T scale = static_cast<T>(config_.attn_scale);
     for (int64_t j = 0; j < LatentSums<T>::size(sizes_); ++j) dq.data[j] *= scale;
-    for (int64_t head = 0; head < sizes_.n_head && config_.qk_norm; ++head) {
-        const Tile<T> rows{dq.row(head, 0), {n_dim, sizes_.n_latent}, {n_row, 1}};
-        const Tile<const T> raw{raw_queries_.data() + head * n_dim * n_row, rows.shape,
-                                rows.stride};
-        kernels::normalise_backward<T>(queue_, block.q_norm, raw, rows, {}, rows,
-                                       places.q_norm.in(arena));
+    if (config_.qk_norm) {
+        query_norm_backward(queue_, block.q_norm, raw_queries_.data(), dq, places.q_norm.in(arena));
     }
-    for_latents(sizes_, config_.shared_latents, [&](int64_t row, int64_t m, int64_t place) {
-        arena[places.latent_q + place] += static_cast<double>(dq.data[row * n_row + m]);
+    for_latents(sizes_, config_.shared_latents, [&](int64_t row, int64_t m, int64_t offset) {
+        arena[places.latent_q + offset] += static_cast<double>(dq.data[row * sizes_.n_row() + m]);
     });
 }
 

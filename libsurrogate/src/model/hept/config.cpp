@@ -96,7 +96,7 @@ void read_training(Hyperparameters& read, Config& c) {
 }  // namespace
 
 Config parse_config(const nlohmann::json& network) {
-    Hyperparameters read(network, "HEPT");
+    Hyperparameters read(network, Config::family);
     Config c;
     read_task(read, c);
     read_layers(read, c);

@@ -20,6 +20,8 @@ enum class Padding { zero, duplicate, masked };
 /// Validated hyperparameters under their official names in the card. Source: the specification of
 /// the family, sections 0 and 2.
 struct Config {
+    static constexpr const char* family = "HEPT";  ///< in messages
+
     int64_t in_dim = 15;          ///< F, raw features per point
     int64_t coords_dim = 6;       ///< D; coordinates 0 and 1 are divided into regions
     int64_t h_dim = 24;           ///< d, width of the stream and of each head

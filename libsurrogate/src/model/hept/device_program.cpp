@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "libsurrogate/src/layers/linear_pass.hpp"
 #include "libsurrogate/src/model/family/device_limits.hpp"
 #include "libsurrogate/src/model/hept/costs.hpp"
 #include "libsurrogate/src/model/hept/device_tokens.hpp"
@@ -17,7 +18,6 @@
 namespace surrogate::impl::hept {
 
 using kernels::DeviceActivation;
-using kernels::LinearArgs;
 using kernels::padded_rows;
 using kernels::row_tiles;
 using kernels::Stream;
@@ -39,11 +39,10 @@ namespace {
 /// returns their sums; the owner ranks compute everything else.
 class DevicePasses final : public DeviceProgram {
 public:
-    DevicePasses(const Config& config, const Layers<float>& layers,
-                 std::shared_ptr<const DeviceWeights> weights, const PointDomain& domain,
-                 const PlanRequest& request)
+    DevicePasses(const Config& config, std::shared_ptr<const DeviceWeights> weights,
+                 const PointDomain& domain, const PlanRequest& request)
         : config_(config),
-          regions_(layers.regions),
+          regions_(weights->host_layers().regions),
           domain_(domain),
           comm_(domain.context().comm()),
           request_(request),
@@ -104,13 +103,12 @@ private:
     void leave(const kernels::DeviceLinear& states, bool is_first, Stream stream) const;
     void read_out(Stream stream) const;
 
-    LinearArgs layer_args(const kernels::DeviceLinear& layer, int64_t n_tile) const;
-    LinearArgs own_args(const kernels::DeviceLinear& layer) const {
-        return layer_args(layer, row_tiles(plan_.n_own()));
+    /// Returns the pass of a layer over the own tokens.
+    LinearPass linear(const kernels::DeviceLinear& layer) const {
+        return linear_pass(layer, weights_->operand(), row_tiles(plan_.n_own()));
     }
-    void from_tokens(LinearArgs& args, const kernels::DeviceNorm& norm) const;
-    void run(const LinearArgs& args, Stream stream) const {
-        kernels_.linear(device_.properties(), args, stream);
+    void run(const LinearPass& pass, Stream stream) const {
+        kernels_.linear(device_.properties(), pass.args, stream);
     }
     AugmentArgs augment_args(const DeviceLayer& layer) const;
     AttendArgs attend_args() const;
@@ -264,16 +262,6 @@ void DevicePasses::set_order(const DeviceTokens& tokens) {
 
 // ---- passes of an evaluation -------------------------------------------------------------------
 
-LinearArgs DevicePasses::layer_args(const kernels::DeviceLinear& layer, int64_t n_tile) const {
-    return pass_of(layer, weights_->operand(), n_tile);
-}
-
-void DevicePasses::from_tokens(LinearArgs& args, const kernels::DeviceNorm& norm) const {
-    args.stream = arena_.at<float>(h_);
-    args.norm = norm;
-    args.n_norm = static_cast<int32_t>(config_.h_dim);
-}
-
 void DevicePasses::embed(Stream stream) const {
     const DeviceWidths& w = widths();
     const DeviceLayers& layers = weights_->layers();
@@ -295,28 +283,23 @@ void DevicePasses::embed(Stream stream) const {
     begin.outside = columns_.outside;
     kernels_.begin(device_.properties(), begin, stream);
 
-    LinearArgs in = own_args(layers.encoder_in);
-    in.stream = arena_.at<float>(work_);
-    in.activation = DeviceActivation::relu;
-    in.to_pieces = arena_.at<void>(hidden_);
-    in.out_groups = w.tokens.width / 8;
-    run(in, stream);
-
-    LinearArgs out = own_args(layers.encoder_out);
-    out.pieces = in.to_pieces;
-    out.in_groups = in.out_groups;
-    out.to_stream = arena_.at<float>(h_);
-    run(out, stream);
+    const int64_t hidden_groups = w.tokens.width / 8;
+    void* const hidden = arena_.at<void>(hidden_);
+    run(linear(layers.encoder_in)
+            .of(begin.features)
+            .then(DeviceActivation::relu)
+            .to_pieces(hidden, hidden_groups),
+        stream);
+    run(linear(layers.encoder_out).of_pieces(hidden, hidden_groups).to(arena_.at<float>(h_)),
+        stream);
     leave(layers.states, true, stream);
 }
 
 /// Computes e = W_l h if is_first, otherwise e += W_l h.
 void DevicePasses::leave(const kernels::DeviceLinear& states, bool is_first, Stream stream) const {
-    LinearArgs args = own_args(states);
-    args.stream = arena_.at<float>(h_);
-    args.to_stream = arena_.at<float>(e_);
-    args.adds = !is_first;
-    run(args, stream);
+    const LinearPass pass = linear(states).of(arena_.at<float>(h_));
+    auto* const e = arena_.at<float>(e_);
+    run(is_first ? pass.to(e) : pass.adds_to(e), stream);
 }
 
 AugmentArgs DevicePasses::augment_args(const DeviceLayer& layer) const {
@@ -362,10 +345,10 @@ CombineArgs DevicePasses::combine_args() const {
 
 /// Computes the rows and hashes of all tokens and sorts the tokens.
 void DevicePasses::order(const DeviceLayer& layer, Stream stream) const {
-    LinearArgs project = layer_args(layer.qkv, row_tiles(n_token()));
-    from_tokens(project, layer.norm1);
-    project.to_stream = arena_.at<float>(work_);
-    run(project, stream);
+    run(linear_pass(layer.qkv, weights_->operand(), row_tiles(n_token()))
+            .of(arena_.at<float>(h_), layer.norm1, config_.h_dim)
+            .to(arena_.at<float>(work_)),
+        stream);
     kernels_.augment(device_.properties(), augment_args(layer), stream);
     kernels_.order(device_.properties(), order_, stream);
 }
@@ -373,28 +356,22 @@ void DevicePasses::order(const DeviceLayer& layer, Stream stream) const {
 /// Computes h += out_linear(attention of all heads).
 void DevicePasses::join(const DeviceLayer& layer, Stream stream) const {
     kernels_.combine(device_.properties(), combine_args(), stream);
-    LinearArgs out = own_args(layer.out);
-    out.pieces = arena_.at<void>(head_rows_);
-    out.in_groups = widths().heads.width / 8;
-    out.to_stream = arena_.at<float>(h_);
-    out.adds = true;
-    run(out, stream);
+    run(linear(layer.out)
+            .of_pieces(arena_.at<void>(head_rows_), widths().heads.width / 8)
+            .adds_to(arena_.at<float>(h_)),
+        stream);
 }
 
 void DevicePasses::feed_forward(const DeviceLayer& layer, Stream stream) const {
-    LinearArgs in = own_args(layer.ff_in);
-    from_tokens(in, layer.norm2);
-    in.activation = DeviceActivation::relu;
-    in.to_pieces = arena_.at<void>(work_);
-    in.out_groups = widths().tokens.width / 8;
-    run(in, stream);
-
-    LinearArgs out = own_args(layer.ff_out);
-    out.pieces = in.to_pieces;
-    out.in_groups = in.out_groups;
-    out.to_stream = arena_.at<float>(h_);
-    out.adds = true;
-    run(out, stream);
+    const int64_t hidden_groups = widths().tokens.width / 8;
+    auto* const h = arena_.at<float>(h_);
+    void* const hidden = arena_.at<void>(work_);
+    run(linear(layer.ff_in)
+            .of(h, layer.norm2, config_.h_dim)
+            .then(DeviceActivation::relu)
+            .to_pieces(hidden, hidden_groups),
+        stream);
+    run(linear(layer.ff_out).of_pieces(hidden, hidden_groups).adds_to(h), stream);
 }
 
 void DevicePasses::run_layer(const DeviceLayer& layer, DeviceSteps& steps) const {
@@ -413,39 +390,32 @@ void DevicePasses::run_layer(const DeviceLayer& layer, DeviceSteps& steps) const
 /// Computes e += mlp(e), then the classes.
 void DevicePasses::read_out(Stream stream) const {
     const DeviceLayers& layers = weights_->layers();
+    auto* const e = arena_.at<float>(e_);
+    void* const squashed = arena_.at<void>(squashed_);
     for (size_t j = 0; j < layers.mlp.size(); ++j) {
-        LinearArgs args = own_args(layers.mlp[j]);
-        if (j == 0) {
-            args.stream = arena_.at<float>(e_);
-        } else {
-            args.pieces = arena_.at<void>(squashed_);
-            args.in_groups = widths().wide.width / 8;
+        const LinearPass layer = linear(layers.mlp[j]);
+        const LinearPass pass =
+            j == 0 ? layer.of(e) : layer.of_pieces(squashed, widths().wide.width / 8);
+        if (j + 1 == layers.mlp.size()) {
+            run(pass.adds_to(e), stream);
+            break;
         }
-        const bool is_last = j + 1 == layers.mlp.size();
-        args.to_stream = arena_.at<float>(is_last ? e_ : work_);
-        args.adds = is_last;
-        run(args, stream);
-        if (is_last) continue;
+        run(pass.to(arena_.at<float>(work_)), stream);
         const SquashArgs squash{.n_tile = row_tiles(plan_.n_own()),
                                 .width = widths().wide.width,
                                 .n_channel = static_cast<int32_t>(Config::mlp_width),
                                 .x = arena_.at<float>(work_),
                                 .norm = layers.mlp_norm[j],
                                 .operand = weights_->operand(),
-                                .to = arena_.at<void>(squashed_)};
+                                .to = squashed};
         kernels_.squash(device_.properties(), squash, stream);
     }
     const bool has_classes = config_.num_classes > 0;
-    if (has_classes) {
-        LinearArgs out = own_args(layers.out);
-        out.stream = arena_.at<float>(e_);
-        out.to_stream = arena_.at<float>(y_);
-        run(out, stream);
-    }
+    if (has_classes) run(linear(layers.out).of(e).to(arena_.at<float>(y_)), stream);
     EndArgs end;
     end.n_point = plan_.n_point();
     end.points = at(points_);
-    end.y = arena_.at<float>(has_classes ? y_ : e_);
+    end.y = has_classes ? arena_.at<float>(y_) : e;
     end.width = has_classes ? widths().outputs.width : widths().embedding.width;
     end.columns = columns_.outputs;
     end.n_column = columns_.n_output;
@@ -464,11 +434,10 @@ void DevicePasses::enqueue(DeviceSteps& steps) const {
 }  // namespace
 
 std::unique_ptr<DeviceProgram> make_device_program(const Config& config,
-                                                   const Layers<float>& layers,
                                                    std::shared_ptr<const DeviceWeights> weights,
                                                    const PointDomain& domain,
                                                    const PlanRequest& request) {
-    return std::make_unique<DevicePasses>(config, layers, std::move(weights), domain, request);
+    return std::make_unique<DevicePasses>(config, std::move(weights), domain, request);
 }
 
 }  // namespace surrogate::impl::hept

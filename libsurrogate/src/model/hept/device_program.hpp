@@ -9,10 +9,9 @@
 
 namespace surrogate::impl::hept {
 
-/// Creates the program of HEPT on a device, with the kernels of kernels/hept. `config`, `layers`
-/// and the domain must outlive it. Local.
+/// Creates the program of HEPT on a device, with the kernels of kernels/hept. `config` and the
+/// domain must outlive it. Local.
 std::unique_ptr<DeviceProgram> make_device_program(const Config& config,
-                                                   const Layers<float>& layers,
                                                    std::shared_ptr<const DeviceWeights> weights,
                                                    const PointDomain& domain,
                                                    const PlanRequest& request);

@@ -56,6 +56,7 @@ public:
     kernels::Operand operand() const { return packed_.operand(); }
     const DeviceWidths& widths() const { return widths_; }
     const DeviceLayers& layers() const { return on_device_; }
+    const Layers<float>& host_layers() const { return layers_; }
     int64_t bytes() const { return packed_.bytes(); }
 
 private:

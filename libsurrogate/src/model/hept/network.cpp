@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "libsurrogate/src/core/text.hpp"
-#include "libsurrogate/src/layers/double_layers.hpp"
 #include "libsurrogate/src/model/family/point_network.hpp"
 #include "libsurrogate/src/model/hept/device_program.hpp"
 #include "libsurrogate/src/model/hept/gradient_program.hpp"
@@ -14,10 +13,9 @@ namespace surrogate::impl::hept {
 
 namespace {
 
-class HeptNetwork final : public Network {
+class HeptNetwork final : public PointNetwork<Config, Layers, DeviceWeights> {
 public:
-    HeptNetwork(const Config& config, const std::shared_ptr<const MasterWeights>& master)
-        : config_(config), layers_(config, master) {}
+    using PointNetwork::PointNetwork;
 
     std::vector<Port> inputs() const override {
         return {{"coords", config_.coords_dim, PortPlace::coordinates}, {"x", config_.in_dim}};
@@ -33,39 +31,10 @@ public:
     bool returns_probability() const override { return config_.is_pileup; }
     bool chooses_by_values() const override { return true; }
 
-    std::unique_ptr<Program> program(const PlanRequest& request) const override {
-        const PointDomain& points = same_points(request, "HEPT");
-        return layers_.with(request.is_double(), [&](const auto& layers) {
-            return make_program(config_, layers, points, request);
-        });
-    }
-
-    std::unique_ptr<GradientProgram> gradient_program(const PlanRequest& request) const override {
-        const PointDomain& points = same_points(request, "HEPT");
-        return layers_.with(request.is_double(), [&](const auto& layers) {
-            return make_gradient_program(config_, layers, points, request);
-        });
-    }
-
     std::vector<DropoutRate> dropout_rates() const override {
         if (config_.dropout == 0) return {};
         return {{"dropout", config_.dropout}};
     }
-
-    std::unique_ptr<DeviceProgram> device_program(const PlanRequest& request) const override {
-        const PointDomain& points = same_points(request, "HEPT");
-        require_device_sizes(config_);
-        const Layers<float>& layers = layers_.single();
-        return make_device_program(
-            config_, layers,
-            device_weights_.get(*request.device, request.precision, config_, layers), points,
-            request);
-    }
-
-private:
-    Config config_;
-    DoubleLayers<Layers> layers_;
-    mutable SharedByOperand<DeviceWeights> device_weights_;
 };
 
 /// Validates the numbers of regions, which are divisors.
@@ -87,7 +56,7 @@ void require_regions(const MasterWeights& weights, const Config& config) {
 }  // namespace
 
 std::vector<TensorSpec> required_tensors(const Card& card, int64_t n_found) {
-    require_no_conventions(card, "HEPT");
+    require_no_conventions(card, Config::family);
     const Config config = parse_config(*card.network);
     require_few_tensors(config.n_tensor(), n_found);
     return layout(config);

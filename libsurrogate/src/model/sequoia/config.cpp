@@ -100,7 +100,7 @@ void check(const Config& c) {
 }  // namespace
 
 Config parse_config(const nlohmann::json& network) {
-    Hyperparameters read(network, "Sequoia");
+    Hyperparameters read(network, Config::family);
     Config c;
     read_inputs(read, c);
     read_layers(read, c);

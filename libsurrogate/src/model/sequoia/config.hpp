@@ -22,6 +22,8 @@ enum class Probe { leaves, root, virtual_nodes, all };
 /// Validated hyperparameters. The card uses the names of the authors' sequence code where they
 /// exist. Source: the specification of the family, section 2.
 struct Config {
+    static constexpr const char* family = "Sequoia";  ///< in messages
+
     Features features = Features::fourier;
     /// leaves in the order of global ids, otherwise in the order of median splits
     bool is_sequence = false;

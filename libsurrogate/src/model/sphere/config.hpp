@@ -10,7 +10,6 @@
 #include "kernels/sphere/resample.hpp"
 #include "kernels/sphere/stencil.hpp"
 #include "libsurrogate/src/file/card.hpp"
-#include "libsurrogate/src/layers/dropout.hpp"
 #include "libsurrogate/src/model/family/tensor_layout.hpp"
 
 /// Resolved card of a sphere model: every size, grid and cutoff that the network is built from.
@@ -96,15 +95,6 @@ struct Segformer {
     double drop_path_rate = 0;  ///< of the branches of the last repetition; 0 in the first
     bool upsamples_by_convolution = false;
 };
-
-/// Return the sites of dropout in the Transformer: of the encoder's result; in block i of the MLP's
-/// hidden channels or result, and of its branch as a whole (drop path).
-DropoutSite encoder_site(const Transformer& config);
-DropoutSite mlp_site(const Transformer& config, int64_t i, bool is_result);
-DropoutSite path_site(const Transformer& config, int64_t i);
-/// Returns the site of a branch of repetition j of a level: of the attention, or of the
-/// feed-forward part.
-DropoutSite path_site(const SegformerLevel& config, int64_t j, bool is_attention);
 
 using Config = std::variant<Transformer, Segformer, Attention, Convolution, Resample>;
 

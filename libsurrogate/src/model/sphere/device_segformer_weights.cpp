@@ -10,7 +10,7 @@ using kernels::plain_channels;
 
 namespace {
 
-constexpr float norm_eps = 1e-5F;  // as on the host
+constexpr float segformer_norm_eps = 1e-5F;  // as on the host
 
 std::string block_name(size_t i) {
     return "blocks." + std::to_string(i) + ".";
@@ -35,8 +35,9 @@ DeviceRepetition SegformerWeights::lay_out_repetition(DeviceImage& image, size_t
                             name);
     };
     DeviceRepetition to;
-    to.attention_norm = image.norm(points, weights_.layer_norm(attention + "norm", norm_eps));
-    to.mix_norm = image.norm(points, weights_.layer_norm(feed + "norm", norm_eps));
+    to.attention_norm =
+        image.norm(points, weights_.layer_norm(attention + "norm", segformer_norm_eps));
+    to.mix_norm = image.norm(points, weights_.layer_norm(feed + "norm", segformer_norm_eps));
     to.attention = lay_out_attention(image, weights_, level.attention, attention + "att.");
     to.mlp_in = layer(feed + "mlp_in");
     to.mlp_out = layer(feed + "mlp_out");
@@ -86,8 +87,8 @@ DeviceLevel SegformerWeights::lay_out(DeviceImage& image, size_t i) const {
     to.merge =
         image.linear(plain_channels(n_gathered), points,
                      {n_gathered, n, weights_.at(merge + "conv.weight"), nullptr}, merge + "conv");
-    to.merge_norm = image.norm(points, weights_.layer_norm(merge + "norm", norm_eps));
-    to.norm = image.norm(points, weights_.layer_norm(block_name(i) + "norm", norm_eps));
+    to.merge_norm = image.norm(points, weights_.layer_norm(merge + "norm", segformer_norm_eps));
+    to.norm = image.norm(points, weights_.layer_norm(block_name(i) + "norm", segformer_norm_eps));
     for (int64_t j = 0; j < level.depth; ++j)
         to.repetitions.push_back(lay_out_repetition(image, i, j));
     const std::string mlp = "upsamplers." + std::to_string(i) + ".mlp";

@@ -12,8 +12,6 @@ using kernels::plain_channels;
 
 namespace {
 
-constexpr float norm_eps = 1e-6F;  // as on the host
-
 std::vector<float> identity(int64_t n) {
     std::vector<float> matrix(static_cast<size_t>(n * n));
     for (int64_t i = 0; i < n; ++i) matrix[static_cast<size_t>(i * n + i)] = 1;
@@ -69,7 +67,8 @@ DeviceBlock DeviceWeights::lay_out_block(DeviceImage& image, int64_t i) const {
     const std::string norm = config_.norm == BlockNorm::layer ? ".norm" : "";
     const auto make_norm = [&](const char* which) {
         if (config_.norm == BlockNorm::none) return kernels::DeviceNorm{};
-        return image.norm(w.points, weights_.layer_norm(name + which + norm, norm_eps));
+        constexpr float eps = 1e-6F;  // as on the host
+        return image.norm(w.points, weights_.layer_norm(name + which + norm, eps));
     };
     DeviceBlock block;
     block.norm0 = make_norm("norm0");

@@ -9,6 +9,7 @@
 #include "libsurrogate/src/model/sphere/convolution.hpp"
 #include "libsurrogate/src/model/sphere/program.hpp"
 #include "libsurrogate/src/model/sphere/resampling.hpp"
+#include "libsurrogate/src/model/sphere/sites.hpp"
 
 /// The Spherical SegFormer. Source: spec of the sphere's models, section 4.
 namespace surrogate::impl::sphere {

@@ -12,6 +12,7 @@
 #include "libsurrogate/src/model/sphere/point_norm.hpp"
 #include "libsurrogate/src/model/sphere/program.hpp"
 #include "libsurrogate/src/model/sphere/resampling.hpp"
+#include "libsurrogate/src/model/sphere/sites.hpp"
 
 /// The Spherical Transformer. Source: spec of the sphere's models, sections 1 to 3.
 namespace surrogate::impl::sphere {

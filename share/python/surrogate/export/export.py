@@ -85,7 +85,7 @@ def _add_conventions(card, say):
         )
 
 
-class _Data:
+class FieldArrays:
     """The arrays of a card's fields: samples, statistics."""
 
     def __init__(self, card, constructor, inputs, outputs, say):
@@ -123,7 +123,7 @@ class _Data:
             say(f"note: the card says nothing of pooled inputs, which tell how far a state is from training: {error}")
 
 
-def _check_input(card, data, sample, most_points):
+def make_check_input(card, data, sample, most_points):
     """The network's input for the check case (a dict where it takes coordinates apart), and the targets of the same points if
     there are any."""
     inputs = data.of(card, "inputs")
@@ -189,7 +189,7 @@ def _array_hash(samples):
     return digest.hexdigest()[:16]
 
 
-def _add_provenance(card, data, weights_path):
+def add_provenance(card, data, weights_path):
     """What a reader will ask in two years; keys that the caller gave stay."""
     versions = [f"Python {platform.python_version()}"]
     for package in ("torch", "safetensors", "numpy", "torch-harmonics", "nvidia-physicsnemo"):
@@ -230,7 +230,7 @@ def _make_case(card, module, state, data, check_input, sample, points, construct
     if check_input is not None:
         x = _as_given(check_input)
     elif data is not None:
-        x, targets = _check_input(card, data, sample, points)
+        x, targets = make_check_input(card, data, sample, points)
     else:
         raise ExportError("a card without inputs is a bare network: give check_input, an array as the network takes it")
     if not _is_finite(x):
@@ -319,7 +319,7 @@ def export_model(
     card = _checked_card(card, module, state)
     constructor = _complete_network(card, module, state)
     _add_conventions(card, say)
-    data = _Data(card, constructor, inputs, outputs, say) if "inputs" in card else None
+    data = FieldArrays(card, constructor, inputs, outputs, say) if "inputs" in card else None
     if data is None and (inputs is not None or outputs is not None):
         raise ExportError("arrays are given, but the card has no inputs and outputs that say what they are")
     if data is not None:
@@ -341,7 +341,7 @@ def export_model(
         tensors |= {name: torch.from_numpy(np.ascontiguousarray(array)) for name, array in arrays.items()}
     else:
         say("warning: no check case: surrogate check cannot judge this file")
-    _add_provenance(card, data, weights_path)
+    add_provenance(card, data, weights_path)
     checksums = model_file.checksums_of(tensors)
     if checksums is None:
         say("note: no checksums (pip install xxhash adds them)")

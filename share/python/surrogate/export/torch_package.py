@@ -118,13 +118,13 @@ def torch_package(
         raise ExportError(f"per is {per!r}, expected 'point' or 'cloud'")
     card = {"format": 1, "family": "torch", "network": {}, "provenance": {}} | copy.deepcopy(card or {})
     refuse_unknown_keys([key for key in card if key not in ("format", "family", "network")], _card_keys, "card")
-    data = export._Data(card, None, inputs, outputs, say) if "inputs" in card else None
+    data = export.FieldArrays(card, None, inputs, outputs, say) if "inputs" in card else None
     if data is not None:
         data.add_pooled(card, point_weights, say)
     if example is None:
         if data is None:
             raise ExportError("give example, a tensor as the module takes it, or a card with inputs and their arrays")
-        x, _ = export._check_input(card, data, check_sample, check_points)
+        x, _ = export.make_check_input(card, data, check_sample, check_points)
         example = torch.from_numpy(x if batch_axis else x[0])
         kind = next((one.dtype for one in model.parameters() if one.is_floating_point()), torch.float32)
         example = example.to(kind)
@@ -162,7 +162,7 @@ def torch_package(
         with open(compiled, "rb") as file:
             network["package_checksum"] = xxhash.xxh3_64_hexdigest(file.read())
         card["network"] = network
-        export._add_provenance(card, data, None)
+        export.add_provenance(card, data, None)
         tensors = {name: torch.from_numpy(np.ascontiguousarray(one)) for name, one in tensors.items()}
         card["checksums"] = model_file.checksums_of(tensors)
         os.replace(compiled, package)
