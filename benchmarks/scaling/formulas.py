@@ -545,28 +545,29 @@ def choose_bands(cost, pair_cost, blocks, n_lon, n_channel):
 
 def divided_bands(cost, pair_cost, blocks, n_lon):
     """Rows whose pairs cost more than half of the mean of a rank may be cut at multiples of 16 columns; their other cost stays with the rank of column 0."""
-    units, heavy = -(-n_lon // 16), sum(cost) / len(blocks) / 2
-    unit = [pairs / units for pairs in pair_cost]
-    least = [total - pairs + pairs / units if pairs > heavy else total for total, pairs in zip(cost, pair_cost)]
+    heavy, column = sum(cost) / len(blocks) / 2, [pairs / n_lon for pairs in pair_cost]
+    least = [total - pairs + min(n_lon, 16) * pairs / n_lon if pairs > heavy else total for total, pairs in zip(cost, pair_cost)]
+
+    def fitting(row, n, room):
+        if n * column[row] <= room:
+            return n
+        return max(0, int(room / column[row])) // 16 * 16 if pair_cost[row] > heavy else 0
 
     def fill(limit):
         row, taken, ends = 0, 0, []
         for _ in blocks:
             total = 0
             while row < len(cost):
-                first = unit[row] if taken else least[row]
-                if total + first > limit:
+                points = 0 if taken else cost[row] - pair_cost[row]
+                n = fitting(row, n_lon - taken, limit - total - points)
+                if n == 0:
                     break
-                total += first
-                count = units - taken
-                if pair_cost[row] > heavy:
-                    count = min(count, 1 + math.floor((limit - total) / unit[row]))
-                    total += (count - 1) * unit[row]
-                taken += count
-                if taken < units:
+                total += points + n * column[row]
+                taken += n
+                if taken < n_lon:
                     break
                 row, taken = row + 1, 0
-            ends.append(row * n_lon + taken * 16)
+            ends.append(row * n_lon + taken)
         return ends if row == len(cost) else None
 
     ends, shares_ = fill(least_limit(max(least), sum(cost) * (1 + 1e-12), fill)), [None] * len(blocks)

@@ -98,46 +98,49 @@ bool fill(std::span<const double> row_cost, double limit, std::span<int64_t> end
     return row == row_cost.size();
 }
 
-/// Rows of which some may be divided in units of lane_count columns.
+/// Rows of which some may be divided at multiples of lane_count columns.
 struct DividedRows {
     int64_t n_lon;
     std::span<const double> row_cost, pair_cost;
     double heavy;  ///< rows with more pair_cost may be divided
 
-    int64_t n_unit() const { return (n_lon + kernels::lane_count - 1) / kernels::lane_count; }
     bool is_heavy(size_t row) const { return pair_cost[row] > heavy; }
-    double unit(size_t row) const { return pair_cost[row] / static_cast<double>(n_unit()); }
-    double point_cost(size_t row) const { return row_cost[row] - pair_cost[row]; }
-    /// Least that a rank computes of a row.
+    double column(size_t row) const { return pair_cost[row] / static_cast<double>(n_lon); }
+    /// Least cost of the rank that begins a row.
     double least(size_t row) const {
-        return is_heavy(row) ? point_cost(row) + unit(row) : row_cost[row];
+        if (!is_heavy(row)) return row_cost[row];
+        const auto width = static_cast<double>(std::min(n_lon, kernels::lane_count));
+        return row_cost[row] - pair_cost[row] + width * column(row);
     }
 
     /// Ends of the shares, in points, if every share takes columns as long as it stays within
     /// `limit`; false if some are left over.
     bool fill(double limit, std::span<int64_t> end) const {
         size_t row = 0;
-        int64_t taken = 0;  // units of the row
+        int64_t taken = 0;  // columns of the row
         for (int64_t& e : end) {
             double cost = 0;
             while (row < row_cost.size()) {
-                const double first = taken == 0 ? least(row) : unit(row);
-                if (cost + first > limit) break;
-                cost += first;
-                int64_t n = n_unit() - taken;
-                if (is_heavy(row)) {
-                    const double fit = std::floor((limit - cost) / unit(row));
-                    n = static_cast<int64_t>(std::min(static_cast<double>(n), 1 + fit));
-                    cost += static_cast<double>(n - 1) * unit(row);
-                }
+                const double points = taken == 0 ? row_cost[row] - pair_cost[row] : 0;
+                const int64_t n = fitting(row, n_lon - taken, limit - cost - points);
+                if (n == 0) break;
+                cost += points + static_cast<double>(n) * column(row);
                 taken += n;
-                if (taken < n_unit()) break;
+                if (taken < n_lon) break;
                 taken = 0;
                 ++row;
             }
-            e = static_cast<int64_t>(row) * n_lon + taken * kernels::lane_count;
+            e = static_cast<int64_t>(row) * n_lon + taken;
         }
         return row == row_cost.size();
+    }
+
+    /// Columns, of the last `n` of a row, whose pairs cost at most `room`.
+    int64_t fitting(size_t row, int64_t n, double room) const {
+        if (static_cast<double>(n) * column(row) <= room) return n;
+        if (!is_heavy(row)) return 0;
+        return std::max(int64_t{0}, static_cast<int64_t>(room / column(row))) /
+               kernels::lane_count * kernels::lane_count;
     }
 };
 
