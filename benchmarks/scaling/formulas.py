@@ -434,8 +434,10 @@ def hept_table(network, given, own, tokens, pairs, exchange):
 # ---- sphere ----
 
 def sphere(facts, size, partition="contiguous"):
-    """A layer of attention with one head on an equiangular grid. Every rank computes whole rows, and gets the inputs of the rows that they attend to. Where
-    rows near the poles are divided between ranks, it gets the keys and values of these rows and the queries of its share, and returns their averages."""
+    """A layer of attention with one head on an equiangular grid. Every rank computes whole rows,
+    and gets the inputs of the rows that they attend to. Where rows near the poles are divided
+    between ranks, it gets the keys and values of these rows and the queries of its share, and
+    returns their averages."""
     n_lat, n_lon, c, is_global = facts["n_lat"], facts["n_lon"], facts["channels"], facts["is_global"]
     cutoff = 1.001 * 7 * math.sqrt(math.pi) / (n_lat - 1)
     near = [(0, n_lat, n_lat * n_lon, 0)] * n_lat if is_global else neighborhoods(n_lat, n_lon, cutoff)
@@ -444,28 +446,34 @@ def sphere(facts, size, partition="contiguous"):
     cost = [n_lon * project + pair_cost[row] for row in range(n_lat)]
     blocks = solver_blocks(partition, n_lat, n_lon, size)
     bands, shares_ = choose_bands(cost, None if is_global else pair_cost, blocks, n_lon, c)
-    points = shares_ or [(begin * n_lon, end * n_lon) for begin, end in bands]
-    reached = [(near[begin // n_lon][0], near[-(-end // n_lon) - 1][1]) if begin < end else (0, 0) for begin, end in points]
-    needed = bands if shares_ else reached
-    tables, block_rows, needed_rows, reached_rows, share_points = [], Rows(blocks), Rows(needed), Rows(reached), Rows(points)
-    band_points = Rows([(begin * n_lon, end * n_lon) for begin, end in bands])
+    of_bands = [(begin * n_lon, end * n_lon) for begin, end in bands]
+    points = shares_ or of_bands
+    reached = [(near[begin // n_lon][0], near[-(-end // n_lon) - 1][1]) if begin < end else (0, 0)
+               for begin, end in points]
+    tables, block_rows, needed_rows = [], Rows(blocks), Rows(bands if shares_ else reached)
+    reached_rows, share_points, band_points = Rows(reached), Rows(points), Rows(of_bands)
     for rank in range(size):
         begin, end = bands[rank]
-        pairs = sum(near[row][2] * overlap(points[rank], (row * n_lon, (row + 1) * n_lon)) for row in range(points[rank][0] // n_lon, -(-points[rank][1] // n_lon)))
+        pairs = sum(near[row][2] * columns for row, columns in row_parts(points[rank], n_lon))
         width = blocks[rank][3] - blocks[rank][2]
         inward = [common * width for r, common in needed_rows.common(blocks[rank]) if r != rank]
         outward = [common * (blocks[r][3] - blocks[r][2]) for r, common in block_rows.common(bands[rank]) if r != rank]
-        work = Layer("attention", (end - begin) * n_lon * project + 4 * c * pairs, pairs)
-        attention = [work]
+        flops = (end - begin) * n_lon * project + 4 * c * pairs
+        attention = [Layer("attention", flops, pairs)]
         if shares_:
-            queries = dict(common for common in share_points.common((begin * n_lon, end * n_lon)) if common[0] != rank)
-            sent = collections.Counter(queries)
-            sent.update({r: common * n_lon for r, common in reached_rows.common((begin, end)) if r != rank})
-            owners_ = [common for r, common in band_points.common(points[rank]) if r != rank]
-            attention = [exchange("attention", list(sent.values()), 8 * c)._replace(flops=work.flops, exponentials=pairs),
-                         exchange("attention averages", owners_, 4 * c)]
-        tables.append([Layer("status of inputs", bytes=8, collectives=1, call="reduce"), exchange("rows of the input", inward, 4 * c)] + attention +
-                      [exchange("rows of the output", outward, 4 * c)])
+            sent = collections.Counter()  # points whose queries, or keys and values, go to a rank
+            for r, common in share_points.common(of_bands[rank]):
+                sent[r] += common
+            for r, common in reached_rows.common(bands[rank]):
+                sent[r] += common * n_lon
+            del sent[rank]
+            returned = [common for r, common in band_points.common(points[rank]) if r != rank]
+            keys = exchange("attention", list(sent.values()), 8 * c)
+            attention = [keys._replace(flops=flops, exponentials=pairs),
+                         exchange("attention averages", returned, 4 * c)]
+        tables.append([Layer("status of inputs", bytes=8, collectives=1, call="reduce"),
+                       exchange("rows of the input", inward, 4 * c), *attention,
+                       exchange("rows of the output", outward, 4 * c)])
     for line in range(len(tables[0])):  # an exchange in which no rank has a message is none
         if all(table[line].messages == 0 for table in tables) and tables[0][line].call == "neighbors":
             for table in tables:
@@ -490,6 +498,12 @@ class Rows:
 
 def overlap(a, b):
     return max(0, min(a[1], b[1]) - max(a[0], b[0]))
+
+
+def row_parts(points, n_lon):
+    """(row, columns) of a range of row * n_lon + column."""
+    for row in range(points[0] // n_lon, -(-points[1] // n_lon)):
+        yield row, overlap(points, (row * n_lon, (row + 1) * n_lon))
 
 
 def exchange(name, points, width):
@@ -523,15 +537,16 @@ def solver_blocks(partition, n_lat, n_lon, size):
 
 
 def choose_bands(cost, pair_cost, blocks, n_lon, n_channel):
-    """Bands and shares: the solver's rows, or those of least largest cost if that saves more time than moving the fields takes. Rows are divided if that
-    lowers the largest cost by a tenth; shares (None: no row is divided) are ranges of row * n_lon + column."""
+    """Bands and shares: the solver's rows, or those of least largest cost if that saves more time
+    than moving the fields takes. Rows are divided if that lowers the largest cost by a tenth;
+    shares (None: no row is divided) are ranges of row * n_lon + column."""
     even, shares_ = balanced_bands(cost, blocks), None
     largest = lambda bands: max(sum(cost[begin:end]) for begin, end in bands)
     most = largest(even)
     if pair_cost:
         bands, points = divided_bands(cost, pair_cost, blocks, n_lon)
         divided = max(sum(cost[row] - pair_cost[row] for row in range(*band)) +
-                      sum(pair_cost[row] * overlap(share, (row * n_lon, (row + 1) * n_lon)) / n_lon for row in range(share[0] // n_lon, -(-share[1] // n_lon)))
+                      sum(pair_cost[row] * columns for row, columns in row_parts(share, n_lon)) / n_lon
                       for band, share in zip(bands, points))
         if any(begin % n_lon for begin, _ in points) and 1.1 * divided < most:
             even, shares_, most = bands, points, divided
@@ -544,9 +559,11 @@ def choose_bands(cost, pair_cost, blocks, n_lon, n_channel):
 
 
 def divided_bands(cost, pair_cost, blocks, n_lon):
-    """Rows whose pairs cost more than half of the mean of a rank may be cut at multiples of 16 columns; their other cost stays with the rank of column 0."""
+    """Rows whose pairs cost more than half of the mean of a rank may be cut at multiples of 16
+    columns; their other cost stays with the rank of column 0."""
     heavy, column = sum(cost) / len(blocks) / 2, [pairs / n_lon for pairs in pair_cost]
-    least = [total - pairs + min(n_lon, 16) * pairs / n_lon if pairs > heavy else total for total, pairs in zip(cost, pair_cost)]
+    least = [total - pairs + min(n_lon, 16) * pairs / n_lon if pairs > heavy else total
+             for total, pairs in zip(cost, pair_cost)]
 
     def fitting(row, n, room):
         if n * column[row] <= room:
@@ -570,7 +587,8 @@ def divided_bands(cost, pair_cost, blocks, n_lon):
             ends.append(row * n_lon + taken)
         return ends if row == len(cost) else None
 
-    ends, shares_ = fill(least_limit(max(least), sum(cost) * (1 + 1e-12), fill)), [None] * len(blocks)
+    ends = fill(least_limit(max(least), sum(cost) * (1 + 1e-12), fill))
+    shares_ = [None] * len(blocks)
     for rank, begin, end in in_order(blocks, len(cost), ends):
         shares_[rank] = begin, end
     return [(-(-begin // n_lon), -(-end // n_lon)) for begin, end in shares_], shares_
@@ -587,7 +605,8 @@ def balanced_bands(cost, blocks):
             ends.append(row)
         return ends if row == len(cost) else None
 
-    ends, bands = fill(least_limit(max(cost), sum(cost) * (1 + 1e-12), fill)), [None] * len(blocks)
+    ends = fill(least_limit(max(cost), sum(cost) * (1 + 1e-12), fill))
+    bands = [None] * len(blocks)
     for rank, begin, end in in_order(blocks, len(cost), ends):
         bands[rank] = begin, end
     return bands
@@ -606,9 +625,11 @@ def least_limit(low, high, fill):
 
 def in_order(blocks, n_lat, ends):
     """(rank, begin, end), ranks from north to south."""
-    middle_of = lambda rank: blocks[rank][0] + blocks[rank][1] if blocks[rank][0] < blocks[rank][1] else 2 * n_lat
-    order = sorted(range(len(blocks)), key=lambda rank: (middle_of(rank), rank))
-    return zip(order, [0] + ends[:-1], ends)
+    def place(rank):
+        first, end = blocks[rank][:2]
+        return (first + end if first < end else 2 * n_lat), rank
+
+    return zip(sorted(range(len(blocks)), key=place), [0] + ends[:-1], ends)
 
 
 # ---- all ----

@@ -9,6 +9,7 @@
 
 #include "libsurrogate/src/model/sphere/attention.hpp"
 #include "libsurrogate/src/model/sphere/band_choice.hpp"
+#include "tests/support/memory_meter.hpp"
 #include "tests/support/ranks.hpp"
 #include "tests/support/sphere_case.hpp"
 #include "tests/support/sphere_models.hpp"
@@ -42,7 +43,7 @@ struct Costs {
     std::vector<double> row, pairs;
 };
 
-/// Ranks that follow each other in another order than that of their numbers.
+/// Ranks from north to south, not in the order of their numbers.
 std::vector<int> order_of(int n_rank) {
     std::vector<int> order(static_cast<size_t>(n_rank));
     std::iota(order.begin(), order.end(), 0);
@@ -156,7 +157,7 @@ std::vector<std::pair<std::string, json>> divided_models() {
 
 class SphereDivision : public testing::Test {
 protected:
-    /// Runs a model on blocks of a partition; results of this rank beside those of one rank.
+    /// Runs a model on blocks of a partition, and compares the results of this rank with one rank.
     void expect_results_of_one_rank(const ModelOnDisk& file, const std::string& partition,
                                     const Options& options, double tolerance) {
         const Model model(context, file.path());
@@ -188,6 +189,25 @@ TEST_F(SphereDivision, HappensOnFiveRanksAndIsInTheTable) {
         if (context.size() < 5) continue;
         EXPECT_NE(table.find("rows is divided between ranks"), std::string::npos) << name << table;
         EXPECT_NE(table.find("attention averages"), std::string::npos) << name << table;
+    }
+}
+
+TEST_F(SphereDivision, TakesNoMemoryInRuns) {
+    for (const auto& [name, network] : divided_models()) {
+        const ModelOnDisk file(network);
+        const Model model(context, file.path());
+        SphereRun run(context, model, {.name = ""});
+        run.fill(wave_inputs(model));
+        const auto in = run.arrays(false), out = run.arrays(true);
+        const auto evaluate_once = [&] {
+            return surrogate_plan_run_network(run.plan.get(), static_cast<int32_t>(in.size()),
+                                              in.data(), static_cast<int32_t>(out.size()),
+                                              out.data());
+        };
+        EXPECT_EQ(evaluate_once(), SURROGATE_SUCCESS);
+        const MemoryMeter meter;
+        EXPECT_EQ(evaluate_once(), SURROGATE_SUCCESS);
+        EXPECT_EQ(meter.n_allocation(), 0) << name;
     }
 }
 
