@@ -10,21 +10,11 @@ CPU, single precision, inference mode, C = 64, 8 heads, balls of 256, blocks and
   ball                      the whole model of one layer with the ball branch only, beside PyTorch's ball branch alone, without
                             projections: batched attention with the distance bias as a mask, compiled and not
   small                     the layer and full attention of libsurrogate at 1,024 to 16,384 points; no PyTorch
-PyTorch comes from the Python that runs this; libsurrogate from a build with -DSURROGATE_BENCHMARKS=ON, 2 threads. The programs
-alternate: only ratios of such paired runs are meaningful.
+PyTorch comes from the Python that runs this, libsurrogate from a build with -DSURROGATE_BENCHMARKS=ON, 2 threads. How to read the ratios:
+paired.py.
 """
-import argparse
-import sys
-
-from compare_pytorch import measured
-from paired import compare
-
-try:
-    import torch
-    import torch.nn.functional as F
-except ImportError:
-    sys.exit("compare_bsa.py needs PyTorch: python3 -m venv venv && venv/bin/pip install torch numpy, then run it with "
-             "venv/bin/python3")
+from paired import compare, measured, parser
+from torch_peer import F, start, torch
 
 N, C, H, BALL, TIMED = 65_536, 64, 8, 256, 16_384
 
@@ -64,16 +54,8 @@ def compare_small(build):
 
 
 def main():
-    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    arguments.add_argument("--build", default="build")
-    arguments.add_argument("--rounds", type=int, default=3)
-    arguments.add_argument("--threads", type=int, default=2, help="of PyTorch; ours take 2")
-    arguments.add_argument("--only", default="layer,group_compression,ball,small")
-    options = arguments.parse_args()
-    torch.set_num_threads(options.threads)
-    torch.manual_seed(1)
-    print(f"PyTorch {torch.__version__}, {torch.backends.cpu.get_cpu_capability()}, {options.threads} threads, "
-          f"{options.rounds} rounds")
+    options = parser(__doc__, 3, "layer,group_compression,ball,small", "of PyTorch; ours take 2").parse_args()
+    start(options)
     with torch.inference_mode():
         for name in options.only.split(","):
             if name == "small":

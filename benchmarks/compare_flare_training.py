@@ -7,16 +7,12 @@
 CPU, single precision, N = 50,000 points, C = 64, 8 heads, M = 128. mixer: encode and decode, gradients of queries, keys and
 values; PyTorch's is two calls of scaled_dot_product_attention. block: one block between input and output projections, gradients
 of all weights and of the inputs; neither side has an optimizer. PyTorch runs eager or compiled. It comes from the Python that
-runs this; libsurrogate from a build with -DSURROGATE_BENCHMARKS=ON. The programs alternate: load on the machine
-affects both. Only ratios of such paired runs are meaningful: of wall-clock seconds on an idle machine, of processor
-seconds (all threads) if other programs run too.
+runs this, libsurrogate from a build with -DSURROGATE_BENCHMARKS=ON. How to read the ratios: paired.py.
 """
-import argparse
+from paired import compare, measured, parser
+from torch_peer import Flare, mix, start, torch
 
-from compare_pytorch import C, H, M, Model, measured, mix, torch
-from paired import compare
-
-N = 50_000
+N, C, H, M = 50_000, 64, 8, 128
 
 
 def torch_step(name, compiled):
@@ -26,7 +22,7 @@ def torch_step(name, compiled):
         inputs = [torch.randn(1, H, n, C // H, requires_grad=True) for n in (M, N, N)]
         module, dy, weights = mix, torch.randn(1, H, N, C // H), []
     else:
-        module, dy = Model(1), torch.randn(1, N, 1)
+        module, dy = Flare(1), torch.randn(1, N, 1)
         inputs, weights = [torch.randn(1, N, 3, requires_grad=True)], list(module.parameters())
     run = torch.compile(module) if compiled else module
 
@@ -38,16 +34,10 @@ def torch_step(name, compiled):
 
 
 def main():
-    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    arguments.add_argument("--build", default="build")
-    arguments.add_argument("--rounds", type=int, default=5)
-    arguments.add_argument("--threads", type=int, default=2, choices=(1, 2))
-    arguments.add_argument("--only", default="mixer,block")
+    arguments = parser(__doc__, 5, "mixer,block")
     arguments.add_argument("--compiled", action="store_true")
     options = arguments.parse_args()
-    torch.set_num_threads(options.threads)
-    print(f"PyTorch {torch.__version__}, {torch.backends.cpu.get_cpu_capability()}, {options.threads} threads, "
-          f"N = {N}, C = {C}, H = {H}, M = {M}, {options.rounds} rounds")
+    start(options, f"N = {N}, C = {C}, H = {H}, M = {M}")
     programs = {"mixer": ("mixer_gradient_bench", f"mixer_step/M:{M}/threads:{options.threads}/D:{C // H}/"),
                 "block": ("flare_training_bench", f"flare_step/blocks:1/threads:{options.threads}/")}
     for name in options.only.split(","):

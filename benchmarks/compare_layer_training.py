@@ -11,21 +11,13 @@ blocks in every step, as ours does.
   sequoia     one layer, 4,096 leaves, k = 16, C = 128, 4 heads of 128: siblings as batched products, see compare_sequoia.py
   hept        6,000 hits, the published tracking network of 4 layers: the authors' code (--code, folder `example` of
               https://github.com/Graph-COM/HEPT), which finds its regions in every step
-PyTorch runs eager or compiled, the faster in one trial. It comes from the Python that runs this; libsurrogate from a build with
--DSURROGATE_BENCHMARKS=ON, 2 threads. The programs alternate: only ratios of such paired runs are meaningful.
+PyTorch runs eager or compiled, the faster in one trial. It comes from the Python that runs this, libsurrogate from a build with
+-DSURROGATE_BENCHMARKS=ON, 2 threads. How to read the ratios: paired.py.
 """
-import argparse
 import sys
 
-from compare_pytorch import measured
-from paired import compare, seconds_of
-
-try:
-    import torch
-    import torch.nn.functional as F
-except ImportError:
-    sys.exit("compare_layer_training.py needs PyTorch: python3 -m venv venv && venv/bin/pip install torch numpy, then run it with "
-             "venv/bin/python3")
+from paired import compare, fastest, measured, parser
+from torch_peer import F, start, torch
 
 N, C, H, BALL, BLOCK, GROUP, CHOSEN, RATIO = 4096, 64, 8, 256, 8, 8, 4, 4
 D = C // H
@@ -90,12 +82,9 @@ def ball_sparse(compresses_groups):
 
 def sequoia():
     import compare_sequoia as s
-    s.N, s.SIZES = N, [N]
-    while s.SIZES[-1] > 1:
-        s.SIZES.append(-(-s.SIZES[-1] // s.K))
-    s.OFFSETS = [sum(s.SIZES[:level]) for level in range(len(s.SIZES) + 1)]
-    x = torch.randn(sum(s.SIZES), s.C)
-    return s.Layer(s.Blocks(s.products)), lambda layer: layer(x)
+    levels = s.Levels(N)
+    x = torch.randn(levels.n_node, s.C)
+    return s.Layer(s.Blocks(s.products, levels)), lambda layer: layer(x)
 
 
 def hept(code):
@@ -123,27 +112,15 @@ def fastest_step(module, run, is_eager_only):
     if not is_eager_only:
         compiled = torch.compile(module)
         variants["compiled"] = training_step(module, lambda: run(compiled))
-    seconds = {}
-    for name, step in variants.items():
-        step()
-        step()
-        seconds[name] = seconds_of(step, 3)[0]
-    name = min(seconds, key=seconds.get)
-    return name, variants[name]
+    return fastest(variants, passes=3, warm=2)
 
 
 def main():
-    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    arguments.add_argument("--build", default="build")
-    arguments.add_argument("--rounds", type=int, default=5)
-    arguments.add_argument("--threads", type=int, default=2, help="of PyTorch; ours take 2")
-    arguments.add_argument("--only", default="bsa,group,sequoia")
+    arguments = parser(__doc__, 5, "bsa,group,sequoia", "of PyTorch; ours take 2")
     arguments.add_argument("--code", help="folder `example` of HEPT's repository")
     arguments.add_argument("--eager", action="store_true", help="no trial of compiled PyTorch")
     options = arguments.parse_args()
-    torch.set_num_threads(options.threads)
-    torch.manual_seed(1)
-    print(f"PyTorch {torch.__version__}, {torch.backends.cpu.get_cpu_capability()}, {options.threads} threads, {options.rounds} rounds")
+    start(options)
     cases = {"bsa": (lambda: ball_sparse(False), "step/bsa/4096/"), "group": (lambda: ball_sparse(True), "step/group_compression/4096/"),
              "sequoia": (sequoia, "step/sequoia/4096/"), "hept": (lambda: hept(options.code), "step/hept/6000/")}
     for case in options.only.split(","):

@@ -8,20 +8,11 @@ CPU, single precision, 60,000 points with 12 channels, 20 million directed pairs
 published training code: gathers both embeddings, norm, exponential, its maximum, sums of negative pairs by their first point, means over
 pairs and particles, and the backward pass of all of it. Two simplifications favor it: the positive pairs are known in advance, and sums
 are scattered at once, whereas the published code sorts first.
-PyTorch comes from the Python that runs this; libsurrogate from a build with -DSURROGATE_BENCHMARKS=ON. The programs alternate:
-only ratios of such paired runs are meaningful. Needs 5 GB of memory.
+PyTorch comes from the Python that runs this, libsurrogate from a build with -DSURROGATE_BENCHMARKS=ON. How to read the ratios: paired.py.
+Needs 5 GB of memory.
 """
-import argparse
-import sys
-
-from compare_pytorch import measured
-from paired import compare
-
-try:
-    import torch
-except ImportError:
-    sys.exit("compare_pair_loss.py needs PyTorch: python3 -m venv venv && venv/bin/pip install torch numpy, then run it "
-             "with venv/bin/python3")
+from paired import compare, measured, parser
+from torch_peer import start, torch
 
 PARTICLES, HITS, NEIGHBORS, TAU, WIDTH = 6000, 10, 166, 0.05, 2 * 0.75**2
 N = PARTICLES * HITS
@@ -54,13 +45,8 @@ def info_nce(e, first, second, positive, negative, particle):
 
 
 def main():
-    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    arguments.add_argument("--build", default="build")
-    arguments.add_argument("--rounds", type=int, default=3)
-    arguments.add_argument("--threads", type=int, default=2)
-    options = arguments.parse_args()
-    torch.set_num_threads(options.threads)
-    torch.manual_seed(0)
+    options = parser(__doc__, 3).parse_args()
+    start(options)
     first, second, particle = pairs()
     positive = torch.nonzero(particle[first] == particle[second]).squeeze(1)
     negative = torch.nonzero(particle[first] != particle[second]).squeeze(1)

@@ -10,27 +10,29 @@ model of one layer (features, embedding, head), PyTorch only the layer, in two v
           products written out or scaled_dot_product_attention: the fastest of the four in one trial each
   lists   as in the authors' code: lists of indices for every neighborhood, keys and values gathered by them; the lists are built once,
           before timing (the authors' code builds them in every call)
-PyTorch comes from the Python that runs this; libsurrogate from a build with -DSURROGATE_BENCHMARKS=ON, 2 threads. The programs
-alternate: only ratios of such paired runs are meaningful.
+PyTorch comes from the Python that runs this, libsurrogate from a build with -DSURROGATE_BENCHMARKS=ON, 2 threads. How to read the ratios:
+paired.py.
 """
-import argparse
 import sys
 
-from compare_pytorch import measured
-from paired import compare, seconds_of
-
-try:
-    import torch
-    import torch.nn.functional as F
-except ImportError:
-    sys.exit("compare_sequoia.py needs PyTorch: python3 -m venv venv && venv/bin/pip install torch numpy, then run it with "
-             "venv/bin/python3")
+from paired import compare, fastest, measured, parser
+from torch_peer import F, start, torch
 
 N, K, C, H, D, M = 65_536, 16, 128, 4, 128, 128
-SIZES = [N]
-while SIZES[-1] > 1:
-    SIZES.append(-(-SIZES[-1] // K))
-OFFSETS = [sum(SIZES[:level]) for level in range(len(SIZES) + 1)]
+
+
+class Levels:
+    """Sizes of the levels of a tree, leaves first, and where each begins; n_leaf is a power of K."""
+
+    def __init__(self, n_leaf=N):
+        self.sizes = [n_leaf]
+        while self.sizes[-1] > 1:
+            self.sizes.append(-(-self.sizes[-1] // K))
+        self.begin = [sum(self.sizes[:level]) for level in range(len(self.sizes) + 1)]
+
+    @property
+    def n_node(self):
+        return self.begin[-1]
 
 
 def products(q, k, v):
@@ -38,7 +40,7 @@ def products(q, k, v):
 
 
 class Layer(torch.nn.Module):
-    """Layer on x (T, C) of all levels, leaves first; every group of siblings is full (N is a power of k)."""
+    """Layer on x (T, C) of all levels, leaves first; every group of siblings is full."""
 
     def __init__(self, attend_levels):
         super().__init__()
@@ -55,18 +57,18 @@ class Layer(torch.nn.Module):
 
 
 class Blocks:
-    def __init__(self, attention):
-        self.attention = attention
+    def __init__(self, attention, levels):
+        self.attention, self.sizes = attention, levels.sizes
 
     def __call__(self, q, k, v):
-        q, k, old = (list(torch.split(t, SIZES)) for t in (q, k, v))
+        q, k, old = (list(torch.split(t, self.sizes)) for t in (q, k, v))
         new = []
-        for level, n in enumerate(SIZES):
+        for level, n in enumerate(self.sizes):
             group = min(K, n)
             blocks = lambda t, m: t.view(-1, m, H, D).transpose(1, 2)   # (groups, H, m, D)
             queries = blocks(q[level], group)
             y = self.attention(queries, blocks(k[level], group), blocks(old[level], group))
-            if level + 1 < len(SIZES):
+            if level + 1 < len(self.sizes):
                 y = y + self.attention(queries, self.ancestors(k, level), self.ancestors(old, level))
             y = y.transpose(1, 2).reshape(n, H * D)
             if level > 0:
@@ -75,31 +77,31 @@ class Blocks:
             new.append(y / 3)
         return torch.cat(new)
 
-    @staticmethod
-    def ancestors(t, level):
+    def ancestors(self, t, level):
         """Returns (groups, H, n_ancestor, D) of the groups of a level, from the parent upwards."""
-        n_group = SIZES[level + 1]
-        above = [t[a].repeat_interleave(n_group // SIZES[a], 0) for a in range(level + 1, len(SIZES))]
+        n_group = self.sizes[level + 1]
+        above = [t[a].repeat_interleave(n_group // self.sizes[a], 0) for a in range(level + 1, len(self.sizes))]
         return torch.stack(above, 1).view(n_group, -1, H, D).transpose(1, 2)
 
 
 class Lists:
-    def __init__(self):
+    def __init__(self, levels):
+        self.begin, n_level = levels.begin, len(levels.sizes)
         self.of_level = []
-        for level, n in enumerate(SIZES):
+        for level, n in enumerate(levels.sizes):
             i, j = torch.arange(n).view(-1, 1), torch.arange(min(K, n)).view(1, -1)
-            lists = [OFFSETS[level] + i // K * K + j]
-            if level + 1 < len(SIZES):
-                lists.append(torch.cat([OFFSETS[a] + i // K ** (a - level) for a in range(level + 1, len(SIZES))], 1))
+            lists = [self.begin[level] + i // K * K + j]
+            if level + 1 < n_level:
+                lists.append(torch.cat([self.begin[a] + i // K ** (a - level) for a in range(level + 1, n_level)], 1))
             if level > 0:
-                lists.append(OFFSETS[level - 1] + i * K + torch.arange(K).view(1, -1))
+                lists.append(self.begin[level - 1] + i * K + torch.arange(K).view(1, -1))
             self.of_level.append(lists)
 
     def __call__(self, q, k, v):
         heads = lambda t, n: t.view(n, -1, H, D).transpose(1, 2)   # (n, H, m, D)
         v = v.clone()
         for level, lists in enumerate(self.of_level):
-            begin, end = OFFSETS[level], OFFSETS[level + 1]
+            begin, end = self.begin[level], self.begin[level + 1]
             queries = heads(q[begin:end], end - begin)
             y = sum(products(queries, heads(k[nodes], end - begin), heads(v[nodes], end - begin)) for nodes in lists)
             v[begin:end] = y.reshape(end - begin, H * D) / 3
@@ -111,36 +113,15 @@ def same_weights(layer, like):
     return layer
 
 
-def fastest(variants, x):
-    """Returns the name and the layer with the fewest processor seconds per pass, after one to warm up."""
-    times = {}
-    for name, layer in variants.items():
-        try:
-            layer(x)
-            times[name] = seconds_of(lambda: layer(x), 2)[1]
-            print(f"  {name}: {times[name] * 1e3:.0f} ms", flush=True)
-        except Exception as error:   # a machine without a compiler for torch.compile
-            print(f"  {name}: {type(error).__name__}")
-    name = min(times, key=times.get)
-    return name, variants[name]
-
-
 def main():
-    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    arguments.add_argument("--build", default="build")
-    arguments.add_argument("--rounds", type=int, default=5)
-    arguments.add_argument("--threads", type=int, default=2, help="of PyTorch; ours take 2")
-    arguments.add_argument("--only", default="blocks,lists")
-    options = arguments.parse_args()
-    torch.set_num_threads(options.threads)
-    torch.manual_seed(1)
-    print(f"PyTorch {torch.__version__}, {torch.backends.cpu.get_cpu_capability()}, {options.threads} threads, "
-          f"{options.rounds} rounds")
-    x = torch.randn(OFFSETS[-1], C)
+    options = parser(__doc__, 5, "blocks,lists", "of PyTorch; ours take 2").parse_args()
+    start(options)
+    levels = Levels()
+    x = torch.randn(levels.n_node, C)
     with torch.inference_mode():
-        written_out = Layer(Blocks(products))
-        fused = same_weights(Layer(Blocks(F.scaled_dot_product_attention)), written_out)
-        lists = same_weights(Layer(Lists()), written_out)
+        written_out = Layer(Blocks(products, levels))
+        fused = same_weights(Layer(Blocks(F.scaled_dot_product_attention, levels)), written_out)
+        lists = same_weights(Layer(Lists(levels)), written_out)
         difference = max((other(x) - written_out(x)).abs().max().item() for other in (fused, lists))
         if not difference < 1e-4:
             sys.exit(f"the three ways of writing the layer differ by {difference}")
@@ -148,11 +129,11 @@ def main():
             if name == "blocks":
                 variants = {"products": written_out, "fused attention": fused,
                             "products, compiled": torch.compile(written_out), "fused attention, compiled": torch.compile(fused)}
-                how, layer = fastest(variants, x)
+                how, run = fastest({how: lambda layer=layer: layer(x) for how, layer in variants.items()})
                 name = f"blocks: {how}"
             else:
-                layer = lists
-            compare(name, lambda: measured(options.build, "tree_model_bench", f"sequoia/{N}/"), lambda: layer(x), "PyTorch",
+                run = lambda: lists(x)
+            compare(name, lambda: measured(options.build, "tree_model_bench", f"sequoia/{N}/"), run, "PyTorch",
                     options.rounds, passes=1 if name == "lists" else 2)
 
 

@@ -2,44 +2,37 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs attention on the sphere in libsurrogate and torch-harmonics in alternation and prints medians and ratios.
 
-    python3 benchmarks/compare_torch_harmonics.py [--build build] [--program build/bin/sphere_model_bench] [--rounds 5]
-        [--threads 2] [--only layer_neighborhood,layer_global,model_neighborhood,model_global,training_neighborhood]
+    python3 benchmarks/compare_torch_harmonics.py [--build build] [--rounds 5] [--threads 2]
+        [--only layer_neighborhood,layer_global,model_neighborhood,model_global,training_neighborhood]
 
 CPU, single precision; layers and models in inference mode. Layers: self-attention with its four projections, C = 128, one head, on equiangular
 grids, neighborhood on 128 x 256 (cutoff 7 / sqrt(pi) * pi / 127), global on 64 x 128. Models: SphericalTransformer of the
 paper, 128 x 256, C = 128, 4 layers, with either attention. Training: attention of the neighborhood layer without its
 projections, forward and backward (a pass of torch-harmonics takes seconds). torch-harmonics comes from the Python that runs this (its wheel
-must match the PyTorch beside it: 0.9.3 works with 2.14 and 2.15); libsurrogate from a build with -DSURROGATE_BENCHMARKS=ON, 2 threads.
-The programs alternate: load on the machine affects both. Only ratios of such paired runs are meaningful: of
-wall-clock seconds on an idle machine, of processor seconds (all threads) if other programs run too.
+must match the PyTorch beside it: 0.9.3 works with 2.14 and 2.15), libsurrogate from a build with -DSURROGATE_BENCHMARKS=ON, 2 threads.
+How to read the ratios: paired.py.
 """
-import argparse
-import json
 import math
-import os
-import subprocess
 import sys
 
-from paired import compare
+from paired import compare, measured, parser
+from torch_peer import start, torch
 
 try:
-    import torch
     import torch_harmonics
     from torch_harmonics import AttentionS2, NeighborhoodAttentionS2
     from torch_harmonics.examples.models import SphericalTransformer
 except ImportError as error:
-    sys.exit(f"compare_torch_harmonics.py needs PyTorch and torch-harmonics ({error}): python3 -m venv venv && "
-             "venv/bin/pip install torch torch-harmonics, then run it with venv/bin/python3")
+    sys.exit(f"compare_torch_harmonics.py needs torch-harmonics ({error}): venv/bin/pip install torch-harmonics")
 
-# Benchmarks of the same shapes, and the files beside the program in its folder.
+# Programs and their benchmarks of the same shapes.
 OURS = {
-    "layer_neighborhood": "attention/neighborhood_128x256",
-    "layer_global": "attention/global_64x128",
-    "model_neighborhood": "transformer/neighborhood",
-    "model_global": "transformer/global",
-    "training_neighborhood": "training/C:128/heads:1/threads:2",
+    "layer_neighborhood": ("sphere_model_bench", "attention/neighborhood_128x256/"),
+    "layer_global": ("sphere_model_bench", "attention/global_64x128/"),
+    "model_neighborhood": ("sphere_model_bench", "transformer/neighborhood/"),
+    "model_global": ("sphere_model_bench", "transformer/global/"),
+    "training_neighborhood": ("sphere_attention_bench", "training/C:128/heads:1/threads:2/"),
 }
-PROGRAMS = {"training_neighborhood": "sphere_attention_bench"}
 
 
 def their_layer(kind):
@@ -85,40 +78,18 @@ def their_case(name):
     return lambda: module(x)
 
 
-def ours(program, name):
-    """Returns (seconds, processor seconds of one pass, vector level) as one run of the program measures it."""
-    text = subprocess.run([program, f"--benchmark_filter=^{OURS[name]}/", "--benchmark_format=json"],
-                          check=True, capture_output=True, text=True).stdout
-    runs = json.loads(text)["benchmarks"]
-    if len(runs) != 1 or runs[0].get("error_occurred"):
-        sys.exit(f"{program} gave no single result for {OURS[name]}: {text}")
-    scale = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0}[runs[0]["time_unit"]]
-    return runs[0]["real_time"] * scale, runs[0]["cpu_time"] * scale, runs[0].get("label", "")
-
-
 def main():
-    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    arguments.add_argument("--build", default="build")
-    arguments.add_argument("--program", help="our benchmark; default: bin/sphere_model_bench of the build")
-    arguments.add_argument("--rounds", type=int, default=5)
-    arguments.add_argument("--threads", type=int, default=2, help="of PyTorch; our program takes 2")
-    arguments.add_argument("--only", default=",".join(OURS))
-    options = arguments.parse_args()
-    program = options.program or os.path.join(options.build, "bin", "sphere_model_bench")
-    if not os.path.exists(program):
-        sys.exit(f"{program} does not exist; configure with -DSURROGATE_BENCHMARKS=ON and build it")
+    options = parser(__doc__, 5, ",".join(OURS), "of PyTorch; ours take 2").parse_args()
     names = options.only.split(",")
     for name in names:
         if name not in OURS:
             sys.exit(f"--only {name}: no such case; there are {', '.join(OURS)}")
-    torch.set_num_threads(options.threads)
-    print(f"PyTorch {torch.__version__}, torch-harmonics {torch_harmonics.__version__}, "
-          f"{torch.backends.cpu.get_cpu_capability()}, {options.threads} threads, {options.rounds} rounds")
+    start(options, f"torch-harmonics {torch_harmonics.__version__}")
     for name in names:
-        own = os.path.join(os.path.dirname(program), PROGRAMS.get(name, os.path.basename(program)))
-        with torch.inference_mode(name not in PROGRAMS):
-            compare(name, lambda: ours(own, name), their_case(name), "torch-harmonics", options.rounds,
-                    passes=1 if name in PROGRAMS else 2)
+        trains = name.startswith("training")
+        with torch.inference_mode(not trains):
+            compare(name, lambda: measured(options.build, *OURS[name]), their_case(name), "torch-harmonics", options.rounds,
+                    passes=1 if trains else 2)
 
 
 if __name__ == "__main__":

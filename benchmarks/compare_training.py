@@ -7,20 +7,17 @@
 CPU, single precision: the model of the shipped darcy_flow weights (C = 64, 4 blocks, 8 heads, 64 latents, MLPs of one inner
 layer), states of 40 x 40 cells in batches of 4, relative L2 loss in Pa, clipping, AdamW. libsurrogate includes reading the data,
 symmetries and the optimizer, and excludes the start of the program; PyTorch has its data in memory, and no symmetries. Data
-come from `darcy_data` of the build. The programs alternate; only ratios of such paired runs are meaningful.
+come from `darcy_data` of the build. How to read the ratios: paired.py.
 """
-import argparse
 import csv
 import os
 import subprocess
 import tempfile
 
-import compare_pytorch
-from compare_pytorch import ResidualMlp, torch
-from paired import report, seconds_of
+from paired import parser, program_path, report, seconds_of
+from torch_peer import Flare, start, torch
 
 N_RUN, BATCH, N = 40, 4, 1600  # runs of 5 states each
-compare_pytorch.M = 64
 
 CONFIG = """
 [model]
@@ -53,33 +50,9 @@ folder = "{folder}/out"
 """
 
 
-class Block(compare_pytorch.Block):
-    def __init__(self):
-        super().__init__()
-        self.k, self.v, self.ffn = (ResidualMlp(64, 64, 64, 1) for _ in range(3))
-
-    def heads(self, x):
-        return x.view(BATCH, -1, 8, 8).transpose(1, 2)
-
-    def forward(self, x):
-        u = self.norm1(x)
-        q = self.q.expand(BATCH, -1, -1, -1)
-        y = compare_pytorch.mix(q, self.heads(self.k(u)), self.heads(self.v(u)))
-        x = x + self.out(y.transpose(1, 2).reshape(BATCH, -1, 64))
-        return x + self.ffn(self.norm2(x))
-
-
-class Model(compare_pytorch.Model):
-    def __init__(self):
-        super().__init__(0)
-        self.enter, self.leave = ResidualMlp(3, 64, 64, 1, residual_in=False), ResidualMlp(64, 64, 1, 1, residual_out=False)
-        self.blocks = torch.nn.ModuleList(Block() for _ in range(4))
-
-
 def torch_epoch(compiled):
     """Returns a function that runs the steps of one epoch."""
-    torch.manual_seed(1)
-    model = Model()
+    model = Flare(4, depth=1, depth_io=1, n_latent=64)
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3, weight_decay=1e-5)
     run = torch.compile(model) if compiled else model
     x, target = torch.randn(5 * N_RUN, N, 3), torch.randn(5 * N_RUN, N, 1) * 0.004 + 0.005
@@ -98,7 +71,7 @@ def torch_epoch(compiled):
 def our_epoch(build, folder):
     """Returns seconds and processor seconds of one epoch; start and end of the program are excluded from the former only."""
     before = os.times()
-    subprocess.run([os.path.join(build, "bin", "surrogate"), "train", os.path.join(folder, "t.toml"), "--overwrite", "--quiet"],
+    subprocess.run([program_path(build, "surrogate"), "train", os.path.join(folder, "t.toml"), "--overwrite", "--quiet"],
                    check=True, capture_output=True)
     after = os.times()
     with open(os.path.join(folder, "out", "loss.csv"), encoding="utf-8") as table:
@@ -108,17 +81,14 @@ def our_epoch(build, folder):
 
 
 def main():
-    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    arguments.add_argument("--build", default="build")
-    arguments.add_argument("--rounds", type=int, default=3)
-    arguments.add_argument("--threads", type=int, default=2)
+    arguments = parser(__doc__, 3)
     arguments.add_argument("--compiled", action="store_true")
     options = arguments.parse_args()
-    torch.set_num_threads(options.threads)
+    start(options, f"{'compiled' if options.compiled else 'eager'}, an epoch of {5 * N_RUN} states of {N} points in batches of {BATCH}")
     epoch = torch_epoch(options.compiled)
     epoch()
     with tempfile.TemporaryDirectory() as folder:
-        subprocess.run([os.path.join(options.build, "bin", "darcy_data"), "-runs", str(N_RUN), "-output", folder], check=True,
+        subprocess.run([program_path(options.build, "darcy_data"), "-runs", str(N_RUN), "-output", folder], check=True,
                        capture_output=True)
         with open(os.path.join(folder, "t.toml"), "w", encoding="utf-8") as config:
             config.write(CONFIG.format(folder=folder, batch=BATCH, threads=options.threads))
@@ -127,8 +97,6 @@ def main():
             own, other = our_epoch(options.build, folder), seconds_of(epoch, 1)
             wall.append((own[0], other[0]))
             processor.append((own[1], other[1]))
-    print(f"PyTorch {torch.__version__}{', compiled' if options.compiled else ''}, {options.threads} threads: an epoch of "
-          f"{5 * N_RUN} states of {N} points in batches of {BATCH}")
     report("wall", wall, "PyTorch")
     report("processor", processor, "PyTorch")
 

@@ -9,6 +9,7 @@ cd "$(dirname "$0")/.."
 . share/packages.sh
 
 build=build
+car=$build/airflow
 results=$build/darcy_flow
 weather=$build/shallow_water
 
@@ -39,6 +40,7 @@ fi
 say "3/5 the pressure on a car: a trained surrogate beside a panel method with more and fewer panels, on 1 rank"
 $mpirun -n 1 $build/bin/airflow -sweep -seed 3001 -sweep_points 3800 -sweep_panels 2000,4000,6000,8000 -near 3 -ksp_rtol 1e-4 \
     -sweep_rounds 1 -surrogate_threads 1
+$mpirun -n 1 $build/bin/airflow -seed 3001 -shapes 1 -points 3800 -surrogate_threads 1 -output $car
 
 say "4/5 a flow solver with a trained surrogate for its pressure, on 4 ranks, four ways"
 $mpirun -n 4 $build/bin/darcy_flow -compare -output $results
@@ -48,6 +50,7 @@ mkdir -p $weather
 $mpirun -n 4 $build/bin/shallow_water -truncate -days 1 -output $weather
 
 say "$(print_duration "done")"
+echo "The car:           $car/cars.pvd (ParaView); a picture: $car/car_3001.png"
 echo "Fields in time:    $results/solver.pvd and $results/surrogate.pvd (ParaView); a picture: $results/fields.png"
 echo "And on the globe:  $weather/solver.pvd and $weather/surrogate.pvd; a picture: $weather/vorticity.png"
 echo "Where it pays:     \"at equal error\" above, and share/doc/tutorials/airflow.md"

@@ -11,21 +11,48 @@ import surrogate
 
 # The networks of the papers' tables, as cards have them.
 BSA = {
-    "dimensionality": 3, "pos_enc": "fourier", "c_in": 32, "c_out": 1, "c_hidden": 64, "depth": 18, "num_heads": 8,
-    "mlp_ratio": 4, "ball_size": 256, "block_size": 6, "should_rotate": True, "rotation_angle": 45.0,
+    "dimensionality": 3,
+    "pos_enc": "fourier",
+    "c_in": 64,
+    "c_out": 1,
+    "c_hidden": 64,
+    "depth": 18,
+    "num_heads": 8,
+    "mlp_ratio": 4,
+    "ball_size": 256,
+    "block_size": 6,
+    "should_rotate": True,
+    "rotation_angle": 45.0,
 }
 BSA_VARIANTS = {
     "full attention": {**BSA, "attention_type": "global"},
     "Erwin (balls alone)": {**BSA, "attention_type": "ball"},
     "BSA": BSA,
     "BSA without group selection": {**BSA, "attention_kwargs": {"use_group_selection": False}},
-    "BSA with group compression": {**BSA, "attention_kwargs": {"use_coarse_q_attn": True, "use_coarse_q_importance": True}},
+    "BSA with group compression": {
+        **BSA,
+        "attention_kwargs": {"use_coarse_q_attn": True, "use_coarse_q_importance": True},
+    },
 }
 SEQUOIA_POINTS = {
-    "dimensionality": 3, "pos_enc": "fourier", "tree": "points", "c_in": 64, "num_classes": 40, "k": 8, "ancestors": "parent",
+    "dimensionality": 3,
+    "pos_enc": "fourier",
+    "tree": "points",
+    "c_in": 64,
+    "num_classes": 40,
+    "k": 8,
+    "ancestors": "parent",
     "probe_layer": "root",
 }
-HEPT = {"in_dim": 15, "coords_dim": 6, "h_dim": 24, "num_heads": 8, "n_layers": 4, "num_w_per_dist": 10, "num_regions": 150}
+HEPT = {
+    "in_dim": 15,
+    "coords_dim": 6,
+    "h_dim": 24,
+    "num_heads": 8,
+    "n_layers": 4,
+    "num_w_per_dist": 10,
+    "num_regions": 150,
+}
 
 
 def field(name, **more):
@@ -34,7 +61,7 @@ def field(name, **more):
 
 
 def plan_of(family, network, points, n_field, n_output, gradients=False, **options):
-    """Returns a plan of a new network for points [n, axes], with n_field inputs beside the coordinates."""
+    """Returns a plan of a new network for points [n, axes], with n_field further inputs."""
     context = surrogate.Context(**options)
     axes = [field(f"x{axis}", role="coordinate", axis=axis) for axis in range(points.shape[1])]
     card = {
@@ -49,25 +76,12 @@ def plan_of(family, network, points, n_field, n_output, gradients=False, **optio
 
 
 def operations_of(plan):
-    """Returns (flops, exponentials) of a run, a multiply-add as two.
-
-    They are the sums of the columns of Plan.describe, whose rows have three digits.
-    """
-    lines = iter(plan.describe().splitlines())
-    for line in lines:
-        if line.split()[1:3] == ["Mflop", "Mexp"]:
-            break
-    flops = exponentials = 0.0
-    for line in lines:
-        if line.startswith("total "):
-            return 1e6 * flops, 1e6 * exponentials
-        flops += float(line.split()[-5])
-        exponentials += float(line.split()[-4])
-    raise RuntimeError("the plan describes no operations")
+    """Returns (flops, exponentials) of a run, a multiply-add as two."""
+    return plan.counter("flops"), plan.counter("exponentials")
 
 
 def _cheapest(call, rounds):
-    """Returns the processor seconds of the cheapest of so many calls after a first one, with 0 rounds of the first one."""
+    """Returns the processor seconds of the cheapest call after a first one; 0 rounds: of that."""
     seconds = []
     for _ in range(rounds + 1):
         begin = time.process_time()
@@ -76,31 +90,31 @@ def _cheapest(call, rounds):
     return min(seconds[1:] or seconds)  # the first call initializes memory
 
 
-def _bind(bind, fields, n):
-    random = numpy.random.default_rng(0)
-    for field in fields:
-        bind(field.name, random.standard_normal(n).astype("float32"))
+def _bind(plan, bind_output):
+    """Binds random values to all inputs but the coordinates, and to outputs or targets."""
+    random, n = numpy.random.default_rng(0), plan.input_domain.n_local
+    for port in plan.model.inputs:
+        if port.name.startswith("input"):
+            plan.bind_input(port.name, random.standard_normal(n).astype("float32"))
+    for port in plan.model.outputs:
+        bind_output(port.name, random.standard_normal(n).astype("float32"))
 
 
 def seconds_of(plan, rounds=3):
     """Returns the processor seconds of a run on random inputs."""
-    n = plan.input_domain.n_local
-    _bind(plan.bind_input, (field for field in plan.model.inputs if field.name.startswith("input")), n)
-    _bind(plan.bind_output, plan.model.outputs, n)
+    _bind(plan, plan.bind_output)
     return _cheapest(plan.run, rounds)
 
 
 def training_seconds_of(plan, rounds=3):
-    """Returns the processor seconds of the loss and its gradient by all weights, for a plan with gradients."""
+    """Returns the processor seconds of the loss and its gradient by all weights."""
     trainer = surrogate.Trainer(plan, loss="mse", accumulate=rounds + 2)
-    n = plan.input_domain.n_local
-    _bind(plan.bind_input, (field for field in plan.model.inputs if field.name.startswith("input")), n)
-    _bind(trainer.bind_target, plan.model.outputs, n)
+    _bind(plan, trainer.bind_target)
     return _cheapest(trainer.accumulate, rounds)
 
 
 def write_table(folder, header, rows, name="operations"):
-    """Writes NAME.csv into a folder, or that of the first argument, and prints it as a table in Markdown."""
+    """Writes NAME.csv into a folder, or the first argument, and prints it in Markdown."""
     folder = sys.argv[1] if len(sys.argv) > 1 else folder
     with open(os.path.join(folder, name + ".csv"), "w", newline="") as file:
         csv.writer(file).writerows([header, *rows])

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <string>
+#include <vector>
 
 #include "coupling/job/job.hpp"
 #include "coupling/mesh/mesh_file.hpp"
@@ -14,5 +16,9 @@ namespace surrogate::tool {
 /// other ranks temporarily four times their part, then their part. Throws Failure.
 ///   axis  of the slabs of an image or structured grid, -1: the longest
 vtk::MeshFile read_mesh(const Job& job, const std::string& path, int axis);
+
+/// Returns for each row of this rank's part its row in the whole file; in a parallel file, rows
+/// count from the first piece to the last. Collective.
+std::vector<int64_t> rows_in_file(const Job& job, const vtk::MeshFile& mesh, int location);
 
 }  // namespace surrogate::tool

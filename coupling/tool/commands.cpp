@@ -203,8 +203,8 @@ void add_predict(CLI::App& app, Arguments& arguments) {
                    "Of a classifier: write the logits, too, as NAME_logit");
     verb->add_option("--receptive-field", predict.receptive_field,
                      "Also write the array receptive_field: the influence of each point on the "
-                     "prediction at the point (or cell center) nearest to this location")
-        ->type_name("X,Y,Z")
+                     "prediction at the point (or cell) with this id, or nearest to this location")
+        ->type_name("ID|X,Y,Z")
         ->delimiter(',')
         ->expected(1, 3);
     verb->add_flag("--ignore-units", predict.ignore_units, "Accept arrays with a different unit");

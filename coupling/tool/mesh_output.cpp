@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "coupling/mesh/read_mesh.hpp"
 #include "coupling/vtk/disk.hpp"
 
 namespace surrogate::tool {
@@ -13,27 +14,6 @@ namespace surrogate::tool {
 namespace {
 
 using vtk::MeshFile;
-
-/// Adds the number of rows on lower ranks if ranks have whole pieces.
-std::vector<int64_t> absolute_rows(const Job& job, const MeshFile& mesh, int location) {
-    const std::vector<int64_t> mine = {mesh.n_rows(location)};
-    std::vector<std::vector<std::byte>> counts(static_cast<size_t>(job.size()));
-    for (auto& bytes : counts) {
-        bytes.resize(sizeof(int64_t));
-        std::memcpy(bytes.data(), mine.data(), sizeof(int64_t));
-    }
-    const auto received = job.exchange(counts);
-    int64_t before = 0;
-    for (int rank = 0; rank < job.rank(); ++rank) {
-        int64_t n = 0;
-        std::memcpy(&n, received[static_cast<size_t>(rank)].data(), sizeof n);
-        before += n;
-    }
-    std::vector<int64_t> rows = mesh.file_rows(location);
-    if (mesh.rows_are_relative())
-        for (int64_t& row : rows) row += before;
-    return rows;
-}
 
 /// Writes one file: rank 0 gathers the values and has the whole mesh in memory.
 void write_one(const Job& job, const std::string& in, const std::string& out, MeshFile& mesh,
@@ -45,7 +25,7 @@ void write_one(const Job& job, const std::string& in, const std::string& out, Me
         });
         return;
     }
-    const auto rows = job.gather(absolute_rows(job, mesh, location));
+    const auto rows = job.gather(rows_in_file(job, mesh, location));
     std::vector<std::vector<double>> gathered;
     for (const MeshArray& array : arrays) gathered.push_back(job.gather(array.values));
     job.agree([&] {

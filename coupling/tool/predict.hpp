@@ -22,7 +22,7 @@ struct PredictArguments {
     std::string clouds;  ///< --clouds array: the cloud of each point; "": all are one cloud
     std::string at;      ///< --at points | cells, the location, or a mesh; "": where the arrays are
     std::string weights;  ///< --weights: the array with the weights of the points; "": none
-    std::vector<double> receptive_field;  ///< --receptive-field: a location; empty: none
+    std::vector<double> receptive_field;  ///< an id, or a location; empty: none
     std::vector<std::pair<std::string, std::string>>
         options;                    ///< for surrogate_options_set: threads, backend, ..
     std::string compress = "zlib";  ///< --compress none | zlib | lz4: of the arrays in the output

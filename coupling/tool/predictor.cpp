@@ -9,6 +9,7 @@
 #include "coupling/job/output.hpp"
 #include "coupling/job/text.hpp"
 #include "coupling/job/weighted_model.hpp"
+#include "coupling/mesh/read_mesh.hpp"
 #include "coupling/tool/class_output.hpp"
 
 namespace surrogate::tool {
@@ -48,6 +49,33 @@ int64_t nearest_point(const Job& job, const MeshSample& sample, const std::vecto
     return owner == job.rank() ? nearest : -1;
 }
 
+/// Returns the index of the point with this row in the mesh file, or of the point that stands for
+/// it, on the rank that has it, else -1. Collective.
+int64_t point_of_row(const Job& job, const MeshSample& sample, int64_t row) {
+    // A number for every evaluated point, which tells its rank and its index there.
+    std::vector<double> numbers(static_cast<size_t>(sample.n()));
+    for (size_t i = 0; i < numbers.size(); ++i)
+        numbers[i] = static_cast<double>(i) * job.size() + job.rank();
+    const std::vector<double> of_rows = sample.placement->spread(job, numbers);
+    const std::vector<int64_t> rows = rows_in_file(job, *sample.mesh, sample.plan.location);
+    double found = -1;
+    for (size_t i = 0; i < rows.size(); ++i)
+        if (rows[i] == row && of_rows[i] >= 0) found = of_rows[i];  // NaN in hidden rows
+    const auto number = static_cast<int64_t>(job.max(found));
+    if (number < 0) {
+        const int64_t last = job.max(rows.empty() ? int64_t{-1} : std::ranges::max(rows));
+        fail("--receptive-field is " + std::to_string(row) + ", expected the id of one of the " +
+             sample.word() + ", 0 to " + std::to_string(last) + ", that is not hidden");
+    }
+    return number % job.size() == job.rank() ? number / job.size() : -1;
+}
+
+/// Returns the index of the point that --receptive-field selects by its id or by a location.
+int64_t selected_point(const Job& job, const MeshSample& sample, const std::vector<double>& where) {
+    if (where.size() > 1) return nearest_point(job, sample, where);
+    return point_of_row(job, sample, static_cast<int64_t>(where[0]));
+}
+
 FieldRequest request_of(const PredictArguments& arguments) {
     return {arguments.mesh,    arguments.maps,    arguments.at,    arguments.ignore_units,
             arguments.weights, arguments.numbers, arguments.clouds};
@@ -80,6 +108,13 @@ Options checked_options(const PredictArguments& arguments) {
         if (has_probes(arguments))
             throw Failure(Exit::bad_usage, "--receptive-field is given, and --at is the mesh '" +
                                                arguments.at + "'; leave one of them out");
+        const double id = arguments.receptive_field[0];
+        if (arguments.receptive_field.size() == 1 &&
+            !(id >= 0 && id < 1e15 && id == std::floor(id)))
+            throw Failure(Exit::bad_usage,
+                          "--receptive-field is one number, expected the id of a "
+                          "point, which is an integer from 0 on, or a location "
+                          "X,Y or X,Y,Z");
         options.set("gradients", "inputs");
     }
     return options;
@@ -160,7 +195,8 @@ Predictor::Result Predictor::run(const std::string& mesh, const Target& target,
     Prediction evaluated = plan_->run(sample, stage);
     std::vector<double> influence;
     if (!arguments_.receptive_field.empty())
-        influence = plan_->receptive_field(nearest_point(job_, sample, arguments_.receptive_field));
+        influence =
+            plan_->receptive_field(selected_point(job_, sample, arguments_.receptive_field));
     for (std::vector<double>& values : evaluated.at_points)
         values.erase(values.begin(), values.end() - written.n());
     if (has_class_array() && returns_probability(*model_)) make_logits(&evaluated.at_points[0]);

@@ -37,8 +37,9 @@ def peer_bsa(torch, dtype):
 
 def peer_sequoia(torch, dtype):
     import compare_sequoia as peer
-    layers = [peer.Layer(peer.Blocks(torch.nn.functional.scaled_dot_product_attention)).to("cuda", dtype) for _ in range(2)]
-    x = torch.randn(peer.OFFSETS[-1], peer.C, device="cuda", dtype=dtype)
+    attention, levels = torch.nn.functional.scaled_dot_product_attention, peer.Levels()
+    layers = [peer.Layer(peer.Blocks(attention, levels)).to("cuda", dtype) for _ in range(2)]
+    x = torch.randn(levels.n_node, peer.C, device="cuda", dtype=dtype)
     return lambda: layers[1](layers[0](x))
 
 

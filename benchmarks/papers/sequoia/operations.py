@@ -1,10 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Tables 4 and 6 of the paper on Sequoia: operations of the network for ModelNet40 against layers and points.
+"""Tables 4 and 6 of the paper on Sequoia: operations for ModelNet40 against layers and points.
 
-    python3 operations.py [FOLDER]        writes operations.csv, by default beside this file, and prints it
+    python3 operations.py [FOLDER]
 
-The authors' code for point clouds is another one than that for sequences, which the library follows: the counts cannot be equal.
+writes operations.csv, by default beside this file, and prints it.
+
+The authors' codes for point clouds and for sequences differ. The library follows the latter, so the
+counts cannot be equal.
 """
 
 import os
@@ -26,11 +29,16 @@ def main():
     for table, cases in ((4, TABLE_4), (6, TABLE_6)):
         for layers, points, published in cases:
             x = numpy.random.default_rng(0).random((points, 3))
-            flops = operations_of(plan_of("sequoia", {**SEQUOIA_POINTS, "num_layers": layers}, x, 0, 40))[0]
+            network = {**SEQUOIA_POINTS, "num_layers": layers}
+            flops = operations_of(plan_of("sequoia", network, x, 0, 40))[0]
             found.append((table, layers, points, published, flops / 1e9))
     _, _, _, published_of_4, of_4 = found[2]
-    rows = [(*row[:4], f"{row[3] / published_of_4:.2f}", f"{row[4]:.2f}", f"{row[4] / of_4:.2f}") for row in found]
-    header = ("table", "layers", "points", "GFLOP, paper", "of 4 layers and 1,024 points", "GFLOP, here", "of 4 layers and 1,024 points")
+    rows = [
+        (*row[:4], f"{row[3] / published_of_4:.2f}", f"{row[4]:.2f}", f"{row[4] / of_4:.2f}")
+        for row in found
+    ]
+    ratio = "of 4 layers and 1,024 points"
+    header = ("table", "layers", "points", "GFLOP, paper", ratio, "GFLOP, here", ratio)
     write_table(here, header, rows)
 
 

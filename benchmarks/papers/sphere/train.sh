@@ -21,5 +21,5 @@ for mode in neighborhood global; do
     "$python" "$here/planar.py" hours.h5 held_out.h5 $mode planar_$mode.npy
 done
 "$python" "$here/shallow_water.py" held_out.h5 \
-    "spherical, neighborhood=neighborhood/best.safetensors" "spherical, global=global/best.safetensors" \
+    "spherical, neighborhood=neighborhood/last.safetensors" "spherical, global=global/last.safetensors" \
     "planar, neighborhood=planar_neighborhood.npy" "planar, global=planar_global.npy" --output "$here/models"

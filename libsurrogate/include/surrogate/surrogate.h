@@ -1068,11 +1068,11 @@ SURROGATE_API surrogate_status surrogate_plan_option(const surrogate_plan* plan,
  *   collectives      collective calls of the last run, or backward run
  *   runs             runs so far
  *   workspace_bytes  memory of the plan (backend cuda: on the device, without weights)
- *   points_local     points that this rank computes (differs from the domain's in reproducible
- *                    mode)
+ *   points_local     points that this rank computes (reproducible mode: not as in the domain)
  *   nodes            rows of ports at nodes
- *   outside_range    values outside the card's ranges, summed over the inputs: see
- *                    surrogate_plan_range
+ *   flops            operations of a run, a multiply-add as two. Since 0.2
+ *   exponentials     exponentials of a run. Since 0.2
+ *   outside_range    values outside the card's ranges, all inputs (surrogate_plan_range)
  * Local. Errors: UNKNOWN_NAME (key), INVALID_ARGUMENT (NULL). */
 SURROGATE_API surrogate_status surrogate_plan_counter(const surrogate_plan* plan, const char* key,
                                                       int64_t* value);

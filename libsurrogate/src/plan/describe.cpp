@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <string_view>
 
 #include "libsurrogate/src/core/text.hpp"
 #include "libsurrogate/src/plan/plan.hpp"
@@ -49,8 +50,27 @@ const std::string& Plan::option(const char* key) const {
     return options_.get(key);
 }
 
+namespace {
+
+LayerCost total_of(const std::vector<LayerCost>& layers) {
+    LayerCost total{.name = "total of this rank"};
+    for (const LayerCost& layer : layers) {
+        total.flops += layer.flops;
+        total.exponentials += layer.exponentials;
+        total.bytes_sent += layer.bytes_sent;
+        total.collectives += layer.collectives;
+        total.messages += layer.messages;
+    }
+    return total;
+}
+
+}  // namespace
+
 int64_t Plan::counter(const char* key) const {
     if (!key) throw Error(Status::invalid_argument, "counter key is NULL");
+    const bool counts_work =
+        execution_ && (key == std::string_view("flops") || key == std::string_view("exponentials"));
+    const LayerCost state = counts_work ? total_of(execution_->costs()) : LayerCost();
     const int64_t n_byte = (execution_ ? execution_->workspace_bytes() : 0) +
                            (derivatives_ ? derivatives_->bytes() + tangents_->bytes() : 0);
     const std::pair<std::string, int64_t> counters[] = {
@@ -60,6 +80,8 @@ int64_t Plan::counter(const char* key) const {
         {"workspace_bytes", n_byte},
         {"points_local", execution_ ? execution_->n_point() : 0},
         {"nodes", execution_ ? execution_->n_node() : 0},
+        {"flops", n_state_ * std::llround(state.flops)},
+        {"exponentials", n_state_ * std::llround(state.exponentials)},
         {"outside_range", n_outside()},
     };
     std::vector<std::string> names;
@@ -115,16 +137,9 @@ std::string Plan::describe() const {
     text += ranges_text();
     text += "workspace " + std::to_string(execution_->workspace_bytes()) + " bytes\n\n";
     text += "layer                          Mflop     Mexp      bytes  collectives  messages\n";
-    LayerCost total{.name = "total of this rank"};
-    for (const LayerCost& cost : execution_->costs()) {
-        text += line(cost);
-        total.flops += cost.flops;
-        total.exponentials += cost.exponentials;
-        total.bytes_sent += cost.bytes_sent;
-        total.collectives += cost.collectives;
-        total.messages += cost.messages;
-    }
-    text += line(total);
+    const std::vector<LayerCost> layers = execution_->costs();
+    for (const LayerCost& cost : layers) text += line(cost);
+    text += line(total_of(layers));
     for (const std::string& note : execution_->notes()) text += note + "\n";
     if (n_state_ > 1)
         text += "a run evaluates " + std::to_string(n_state_) + " states; the table is for one\n";

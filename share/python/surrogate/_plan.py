@@ -260,7 +260,7 @@ class Plan(Object):
         return text_of(lib.surrogate_plan_option, self.handle, key.encode())
 
     def counter(self, key: str) -> int:
-        """Returns a counter of this rank: bytes_sent, collectives, runs, workspace_bytes, .."""
+        """Returns a counter of this rank: bytes_sent, runs, workspace_bytes, flops, .."""
         value = c_int64()
         lib.surrogate_plan_counter(self.handle, key.encode(), byref(value))
         return value.value

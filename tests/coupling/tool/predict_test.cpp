@@ -254,6 +254,32 @@ TEST(Predict, WritesTheReceptiveFieldOfTheNearestPoint) {
     }
 }
 
+TEST(Predict, WritesTheReceptiveFieldOfThePointWithAnId) {
+    const std::vector<double> wanted =
+        direct_influence(number_at(point(3, 7).data(), SURROGATE_POINT));
+    for (const char* in : {"serial.vtu", "ghosts.pvtu"}) {
+        auto options = replacing(in, "field_id.vtu");
+        // The id of the point in this file. Of the points that pieces share any copy will do.
+        const MeshFile whole(Meshes::in(in), 0, 1);
+        const auto x = whole.positions(SURROGATE_POINT);
+        for (size_t i = 0; i < x.size() / 3; ++i)
+            if (number_at(x.data() + 3 * i, SURROGATE_POINT) ==
+                number_at(point(3, 7).data(), SURROGATE_POINT))
+                options.receptive_field = {static_cast<double>(i)};
+        tool::predict(Meshes::job(), options);
+        EXPECT_LE(difference("field_id.vtu", SURROGATE_POINT, wanted, "receptive_field"), 1e-5);
+        Meshes::job().barrier();
+    }
+}
+
+TEST(PredictRefuses, AReceptiveFieldOfAPointThatIsNotThere) {
+    auto options = arguments("serial.vtu", "x.vtu");
+    options.receptive_field = {1e6};
+    expect_words(refusal(options), {"--receptive-field is 1000000", "expected the id", "0 to "});
+    options.receptive_field = {0.5};
+    expect_words(refusal(options), {"--receptive-field is one number", "integer", "location"});
+}
+
 TEST(PredictRefuses, AReceptiveFieldWithASecondMesh) {
     auto options = arguments("serial.vtu", "x.vtu");
     options.receptive_field = {0.5, 0.5};

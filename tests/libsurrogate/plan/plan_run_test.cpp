@@ -263,6 +263,9 @@ TEST_F(PlanRun, CountsItsRuns) {
     plan.run();
     EXPECT_EQ(plan.counter("runs"), 2);
     EXPECT_EQ(plan.counter("points_local"), 4);
+    const int64_t pairs = 4 * 8 * 64;  // points x heads x latents of darcy_flow, which has 4 blocks
+    EXPECT_EQ(plan.counter("exponentials"), 2 * pairs * 4);
+    EXPECT_GT(plan.counter("flops"), plan.counter("exponentials"));
     int64_t value = 0;
     const Answer unknown = answer(surrogate_plan_counter(plan.get(), "bytes_send", &value));
     EXPECT_EQ(unknown.status, SURROGATE_UNKNOWN_NAME);
