@@ -465,24 +465,46 @@ def hept_table(network, given, own, tokens, pairs, exchange):
 # ---- sphere ----
 
 def sphere(facts, size, partition="contiguous"):
-    """A layer of attention with one head on an equiangular grid. Every rank computes whole rows, and gets the inputs of the rows that they attend to."""
+    """A layer of attention with one head on an equiangular grid. Every rank computes whole rows,
+    and gets the inputs of the rows that they attend to. Where rows near the poles are divided
+    between ranks, it gets the keys and values of these rows and the queries of its share, and
+    returns their averages."""
     n_lat, n_lon, c, is_global = facts["n_lat"], facts["n_lon"], facts["channels"], facts["is_global"]
     cutoff = 1.001 * 7 * math.sqrt(math.pi) / (n_lat - 1)
     near = [(0, n_lat, n_lat * n_lon, 0)] * n_lat if is_global else neighborhoods(n_lat, n_lon, cutoff)
     project = 8 * c * c
-    cost = [n_lon * (project + (3 * 2 * c + 20) * near[row][3]) for row in range(n_lat)]
+    pair_cost = [n_lon * (3 * 2 * c + 20) * near[row][3] for row in range(n_lat)]
+    cost = [n_lon * project + pair_cost[row] for row in range(n_lat)]
     blocks = solver_blocks(partition, n_lat, n_lon, size)
-    bands = choose_bands(cost, blocks, n_lon, c)
-    needed = [(near[begin][0], near[end - 1][1]) if begin < end else (0, 0) for begin, end in bands]
-    tables, block_rows, needed_rows = [], Rows(blocks), Rows(needed)
+    bands, shares_ = choose_bands(cost, None if is_global else pair_cost, blocks, n_lon, c)
+    of_bands = [(begin * n_lon, end * n_lon) for begin, end in bands]
+    points = shares_ or of_bands
+    reached = [(near[begin // n_lon][0], near[-(-end // n_lon) - 1][1]) if begin < end else (0, 0)
+               for begin, end in points]
+    tables, block_rows, needed_rows = [], Rows(blocks), Rows(bands if shares_ else reached)
+    reached_rows, share_points, band_points = Rows(reached), Rows(points), Rows(of_bands)
     for rank in range(size):
         begin, end = bands[rank]
-        pairs = sum(near[row][2] for row in range(begin, end)) * n_lon
+        pairs = sum(near[row][2] * columns for row, columns in row_parts(points[rank], n_lon))
         width = blocks[rank][3] - blocks[rank][2]
         inward = [common * width for r, common in needed_rows.common(blocks[rank]) if r != rank]
         outward = [common * (blocks[r][3] - blocks[r][2]) for r, common in block_rows.common(bands[rank]) if r != rank]
-        tables.append([Layer("status of inputs", bytes=8, collectives=1, call="reduce"), exchange("rows of the input", inward, 4 * c),
-                       Layer("attention", (end - begin) * n_lon * project + 4 * c * pairs, pairs), exchange("rows of the output", outward, 4 * c)])
+        flops = (end - begin) * n_lon * project + 4 * c * pairs
+        attention = [Layer("attention", flops, pairs)]
+        if shares_:
+            sent = collections.Counter()  # points whose queries, or keys and values, go to a rank
+            for r, common in share_points.common(of_bands[rank]):
+                sent[r] += common
+            for r, common in reached_rows.common(bands[rank]):
+                sent[r] += common * n_lon
+            del sent[rank]
+            returned = [common for r, common in band_points.common(points[rank]) if r != rank]
+            keys = exchange("attention", list(sent.values()), 8 * c)
+            attention = [keys._replace(flops=flops, exponentials=pairs),
+                         exchange("attention averages", returned, 4 * c)]
+        tables.append([Layer("status of inputs", bytes=8, collectives=1, call="reduce"),
+                       exchange("rows of the input", inward, 4 * c), *attention,
+                       exchange("rows of the output", outward, 4 * c)])
     for line in range(len(tables[0])):  # an exchange in which no rank has a message is none
         if all(table[line].messages == 0 for table in tables) and tables[0][line].call == "neighbors":
             for table in tables:
@@ -507,6 +529,12 @@ class Rows:
 
 def overlap(a, b):
     return max(0, min(a[1], b[1]) - max(a[0], b[0]))
+
+
+def row_parts(points, n_lon):
+    """(row, columns) of a range of row * n_lon + column."""
+    for row in range(points[0] // n_lon, -(-points[1] // n_lon)):
+        yield row, overlap(points, (row * n_lon, (row + 1) * n_lon))
 
 
 def exchange(name, points, width):
@@ -539,16 +567,62 @@ def solver_blocks(partition, n_lat, n_lon, size):
     return [balanced(n_lat, rank // sectors, bands) + balanced(n_lon, rank % sectors, sectors) for rank in range(size)]
 
 
-def choose_bands(cost, blocks, n_lon, n_channel):
-    """The solver's rows, or those of least largest cost if that saves more time than moving the fields takes."""
-    even = balanced_bands(cost, blocks)
-    if any(block[3] - block[2] != n_lon for block in blocks if block[0] < block[1]):
-        return even
-    solver = [block[:2] for block in blocks]
+def choose_bands(cost, pair_cost, blocks, n_lon, n_channel):
+    """Bands and shares: the solver's rows, or those of least largest cost if that saves more time
+    than moving the fields takes. Rows are divided if that lowers the largest cost by a tenth;
+    shares (None: no row is divided) are ranges of row * n_lon + column."""
+    even, shares_ = balanced_bands(cost, blocks), None
     largest = lambda bands: max(sum(cost[begin:end]) for begin, end in bands)
+    most = largest(even)
+    if pair_cost:
+        bands, points = divided_bands(cost, pair_cost, blocks, n_lon)
+        divided = max(sum(cost[row] - pair_cost[row] for row in range(*band)) +
+                      sum(pair_cost[row] * columns for row, columns in row_parts(share, n_lon)) / n_lon
+                      for band, share in zip(bands, points))
+        if any(begin % n_lon for begin, _ in points) and 1.1 * divided < most:
+            even, shares_, most = bands, points, divided
+    if any(block[3] - block[2] != n_lon for block in blocks if block[0] < block[1]):
+        return even, shares_
+    solver = [block[:2] for block in blocks]
     moved = max(b[1] - b[0] - overlap(a, b) for a, b in zip(solver, even))
-    gain, price = (largest(solver) - largest(even)) / 3e10, moved * n_lon * n_channel * 4 / 2e9
-    return solver if gain <= price else even
+    gain, price = (largest(solver) - most) / 3e10, moved * n_lon * n_channel * 4 / 2e9
+    return (solver, None) if gain <= price else (even, shares_)
+
+
+def divided_bands(cost, pair_cost, blocks, n_lon):
+    """Rows whose pairs cost more than half of the mean of a rank may be cut at multiples of 16
+    columns; their other cost stays with the rank of column 0."""
+    heavy, column = sum(cost) / len(blocks) / 2, [pairs / n_lon for pairs in pair_cost]
+    least = [total - pairs + min(n_lon, 16) * pairs / n_lon if pairs > heavy else total
+             for total, pairs in zip(cost, pair_cost)]
+
+    def fitting(row, n, room):
+        if n * column[row] <= room:
+            return n
+        return max(0, int(room / column[row])) // 16 * 16 if pair_cost[row] > heavy else 0
+
+    def fill(limit):
+        row, taken, ends = 0, 0, []
+        for _ in blocks:
+            total = 0
+            while row < len(cost):
+                points = 0 if taken else cost[row] - pair_cost[row]
+                n = fitting(row, n_lon - taken, limit - total - points)
+                if n == 0:
+                    break
+                total += points + n * column[row]
+                taken += n
+                if taken < n_lon:
+                    break
+                row, taken = row + 1, 0
+            ends.append(row * n_lon + taken)
+        return ends if row == len(cost) else None
+
+    ends = fill(least_limit(max(least), sum(cost) * (1 + 1e-12), fill))
+    shares_ = [None] * len(blocks)
+    for rank, begin, end in in_order(blocks, len(cost), ends):
+        shares_[rank] = begin, end
+    return [(-(-begin // n_lon), -(-end // n_lon)) for begin, end in shares_], shares_
 
 
 def balanced_bands(cost, blocks):
@@ -562,19 +636,31 @@ def balanced_bands(cost, blocks):
             ends.append(row)
         return ends if row == len(cost) else None
 
-    low, high = max(cost), sum(cost) * (1 + 1e-12)
+    ends = fill(least_limit(max(cost), sum(cost) * (1 + 1e-12), fill))
+    bands = [None] * len(blocks)
+    for rank, begin, end in in_order(blocks, len(cost), ends):
+        bands[rank] = begin, end
+    return bands
+
+
+def least_limit(low, high, fill):
     if fill(low):
-        high = low
+        return low
     for _ in range(40):
         if high <= low:
             break
         middle = (low + high) / 2
         low, high = (low, middle) if fill(middle) else (middle, high)
-    ends, begin, bands = fill(high), 0, [None] * len(blocks)
-    middle_of = lambda rank: blocks[rank][0] + blocks[rank][1] if blocks[rank][0] < blocks[rank][1] else 2 * len(cost)
-    for band, rank in enumerate(sorted(range(len(blocks)), key=lambda rank: (middle_of(rank), rank))):
-        bands[rank], begin = (begin, ends[band]), ends[band]
-    return bands
+    return high
+
+
+def in_order(blocks, n_lat, ends):
+    """(rank, begin, end), ranks from north to south."""
+    def place(rank):
+        first, end = blocks[rank][:2]
+        return (first + end if first < end else 2 * n_lat), rank
+
+    return zip(sorted(range(len(blocks)), key=place), [0] + ends[:-1], ends)
 
 
 # ---- all ----

@@ -118,19 +118,26 @@ template <class T>
 void AttentionLayer<T>::prepare(const Frame& frame, const Attention& config, Range out_rows,
                                 const Bands* key_bands, Workspace& ws, Range also) {
     const int n_thread = frame.queue.n_thread();
-    ws.queries = Field<T>(out_rows, config.out.n_lon, config.n_key);
+    const int64_t n_lon = config.out.n_lon;
+    ws.out_rows = out_rows;
+    ws.is_divided = key_bands && key_bands->is_divided();
+    ws.share = ws.is_divided ? key_bands->share_of(frame.rank())
+                             : Range{out_rows.begin * n_lon, out_rows.end * n_lon};
+    const Range rows = {ws.share.begin / n_lon, (ws.share.end + n_lon - 1) / n_lon};
+    ws.queries = Field<T>(rows, n_lon, config.n_key);
     Phases phases{1, 1, config.in.n_lon, config.out.n_lon};
     if (config.is_global) {
         ws.key_rows = out_rows.size() > 0 ? Range{0, config.in.n_lat} : Range{0, 0};
     } else {
         ws.stencil = kernels::sphere::neighborhood(config.out, config.in, config.theta_cutoff,
-                                                   out_rows.begin, out_rows.end);
+                                                   rows.begin, rows.end);
         phases = {ws.stencil.n_phase_in, ws.stencil.n_phase_out, ws.stencil.n_column,
                   ws.stencil.n_column};
         ws.key_rows = rows_of_strips(ws.stencil);
     }
     ws.key_rows = hull(ws.key_rows, also);
     ws.own_keys = key_bands ? key_bands->of(frame.rank()) : ws.key_rows;
+    if (ws.own_keys.size() == 0) ws.own_keys = {ws.key_rows.begin, ws.key_rows.begin};
     ws.key_rows = hull(ws.key_rows, ws.own_keys);
     prepare_rings(config, phases, ws);
     ws.key_tiles = even_schedule(ws.own_keys, config.in.n_lon, n_thread);
@@ -184,15 +191,17 @@ void AttentionLayer<T>::prepare_rings(const Attention& config, const Phases& pha
 }
 
 /// Divides query rows into blocks. Interior blocks reach own keys only, and are computed while the
-/// keys of other ranks are exchanged.
+/// keys of other ranks are exchanged. Only the first row of a share may belong to another rank.
 template <class T>
 void AttentionLayer<T>::prepare_neighborhood(const Frame& frame, const Attention& config,
                                              const kernels::Heads& heads, Workspace& ws) {
-    const Range out_rows = ws.queries.rows();
-    const int64_t n_column = ws.stencil.n_column;
+    const Range rows = ws.queries.rows();
+    const int64_t n_column = ws.stencil.n_column, n_phase = ws.stencil.n_phase_out;
+    const Range points = {ws.share.begin / n_phase, ws.share.end / n_phase};
     const int n_thread = frame.queue.n_thread();
     std::vector<int64_t> interior, boundary;
-    for (int64_t row = out_rows.begin; row < out_rows.end; ++row)
+    const bool has_arriving = ws.share.size() > 0 && points.begin % n_column > 0;
+    for (int64_t row = rows.begin + has_arriving; row < rows.end; ++row)
         (is_interior(ws.stencil, row, ws.own_keys) ? interior : boundary).push_back(row);
     const auto cost = [&](int64_t row) {
         return static_cast<double>(ws.stencil.pairs(row)) * pair_cost(config);
@@ -200,9 +209,16 @@ void AttentionLayer<T>::prepare_neighborhood(const Frame& frame, const Attention
     // Rows taken together read their keys once; threads want a few blocks each.
     const int64_t n_tile = (n_column + tile_points - 1) / tile_points;
     const int64_t most_rows =
-        std::clamp<int64_t>(out_rows.size() * n_tile / (6 * n_thread), 1, rows_a_block);
-    ws.interior = {interior, n_column, tile_points, n_thread, cost, most_rows};
-    ws.boundary = {boundary, n_column, tile_points, n_thread, cost, most_rows};
+        std::clamp<int64_t>(rows.size() * n_tile / (6 * n_thread), 1, rows_a_block);
+    const auto schedule = [&](const std::vector<int64_t>& some) {
+        return Schedule(some, n_column, tile_points, n_thread, cost, most_rows, points);
+    };
+    ws.interior = schedule(interior);
+    ws.boundary = schedule(boundary);
+    if (has_arriving) {
+        ws.arriving = schedule({rows.begin});
+        ws.arriving_averages = Field<T>({rows.begin, rows.begin + 1}, n_column, config.n_value);
+    }
     ws.block_step = most_rows * config.n_value * tile_step;
     ws.block_averages = Buffer<T>(n_thread * ws.block_step);
     ws.scratch_step =
@@ -212,14 +228,20 @@ void AttentionLayer<T>::prepare_neighborhood(const Frame& frame, const Attention
 template <class T>
 void AttentionLayer<T>::connect(const Frame& frame, const Attention& config, const Bands* key_bands,
                                 Workspace& ws) {
-    std::vector<NeighborExchange::Want> wants;
+    std::vector<NeighborExchange::Want> wants, averages;
     frame.comm.agree([&] {
         if (!key_bands) return;
         key_bands->add_wants({ws.key_rows.begin, ws.own_keys.begin}, wants);
         key_bands->add_wants({ws.own_keys.end, ws.key_rows.end}, wants);
+        if (!ws.is_divided) return;
+        key_bands->add_query_wants(frame.rank(), config.in.n_lat, wants);
+        key_bands->add_average_wants(frame.rank(), averages);
     });
     const int64_t n_channel = config.n_key + config.n_value;
-    ws.exchange.connect(frame.comm, std::move(wants), n_channel * static_cast<int64_t>(sizeof(T)));
+    const auto n_byte = static_cast<int64_t>(sizeof(T));
+    ws.exchange.connect(frame.comm, std::move(wants), n_channel * n_byte);
+    if (ws.is_divided)
+        ws.average_exchange.connect(frame.comm, std::move(averages), config.n_value * n_byte);
 }
 
 template <class T>
@@ -227,29 +249,39 @@ int64_t AttentionLayer<T>::Workspace::bytes() const {
     return queries.bytes() + keys.bytes() + values.bytes() + averages.bytes() +
            query_memory.bytes() + key_memory.bytes() + value_memory.bytes() + states.bytes() +
            scratch.bytes() + block_averages.bytes() + kept_averages.bytes() + kept_sums.bytes() +
-           block_sums.bytes() + stencil.bytes() + exchange.bytes();
+           block_sums.bytes() + stencil.bytes() + exchange.bytes() + average_exchange.bytes() +
+           arriving_averages.bytes();
 }
 
 template <class T>
-LayerCost AttentionLayer<T>::cost(const std::string& name, const Workspace& ws) const {
+void AttentionLayer<T>::add_costs_to(std::vector<LayerCost>& list, const std::string& name,
+                                     const Workspace& ws) const {
     LayerCost cost{.name = name};
-    const Range rows = ws.queries.rows();
+    const Range rows = ws.out_rows;
     const auto count = [](int64_t n) { return static_cast<double>(n); };
     double pairs = 0;
     if (config_.is_global) {
         pairs = count(rows.size() * config_.out.n_lon) * count(config_.in.n_lat * config_.in.n_lon);
     } else {
-        for (int64_t row = rows.begin; row < rows.end; ++row)
-            pairs += count(ws.stencil.pairs(row)) * count(ws.stencil.n_column);
+        const int64_t n_lon = config_.out.n_lon, n_phase = ws.stencil.n_phase_out;
+        for (int64_t row = ws.stencil.first_row; row < ws.stencil.end_row; ++row) {
+            const Range own = intersection(ws.share, {row * n_lon, (row + 1) * n_lon});
+            pairs += count(ws.stencil.pairs(row)) * count(own.size() / n_phase);
+        }
     }
     cost.flops = count(rows.size() * config_.out.n_lon) * projection_flops(config_) +
                  2 * pairs * count(config_.n_key + config_.n_value);
     cost.exponentials = pairs * count(config_.n_head);
-    cost.bytes_sent = ws.exchange.n_item_sent() * (config_.n_key + config_.n_value) *
-                      static_cast<int64_t>(sizeof(T));
-    cost.collectives = ws.exchange.collectives();
-    cost.messages = ws.exchange.n_message();
-    return cost;
+    const auto add = [&](LayerCost& line, const NeighborExchange& exchange, int64_t n_channel) {
+        line.bytes_sent = exchange.n_item_sent() * n_channel * static_cast<int64_t>(sizeof(T));
+        line.collectives = exchange.collectives();
+        line.messages = exchange.n_message();
+        list.push_back(line);
+    };
+    add(cost, ws.exchange, config_.n_key + config_.n_value);
+    if (!ws.is_divided) return;
+    LayerCost averages{.name = name + " averages"};
+    add(averages, ws.average_exchange, config_.n_value);
 }
 
 template class AttentionLayer<float>;
@@ -257,6 +289,11 @@ template class AttentionLayer<double>;
 
 RowWork attention_work(const Attention& config) {
     return {projection_flops(config), pair_cost(config)};
+}
+
+std::vector<double> pair_costs(const Attention& config) {
+    if (config.is_global || !(config.in == config.out)) return {};
+    return row_costs(config.out, config.in, config.theta_cutoff, {0, pair_cost(config)});
 }
 
 }  // namespace surrogate::impl::sphere

@@ -29,6 +29,10 @@ class AttentionGradient;
 /// again. Exchanging inputs inside a model would halve the bytes, but cost n_in * (n_key + n_value)
 /// multiply-adds per point, which take longer than the exchange on any network that a CPU is
 /// attached to.
+///
+/// If key_bands divide rows (see Bands), the queries of a share's first columns arrive from the
+/// rank of their row with the keys and values, and their averages return to it while this rank
+/// computes other rows; that rank applies the output projection.
 template <class T>
 class AttentionLayer {
 public:
@@ -38,17 +42,21 @@ public:
 
     /// Fields and tables of a run; layers of one shape share one.
     struct Workspace {
-        Field<T> queries;       ///< (rows, n_key)
+        Field<T> queries;       ///< (out_rows and rows of the share, n_key)
         Field<T> keys, values;  ///< only if the key grid has phases
         Field<T> averages;      ///< only if the query grid has phases
         RingLayout query_layout, key_layout, value_layout;
         Buffer<T> query_memory, key_memory, value_memory;
-        Buffer<T> states;          ///< of global attention, a tile of queries each
-        Buffer<T> block_averages;  ///< (thread, row of a block, n_value, tile_points)
-        Buffer<T> scratch;         ///< (thread, n)
-        Stencil stencil;           ///< of neighborhood attention
-        NeighborExchange exchange;
-        Schedule all, interior, boundary;  ///< of query columns
+        Buffer<T> states;                   ///< of global attention, a tile of queries each
+        Buffer<T> block_averages;           ///< (thread, row of a block, n_value, tile_points)
+        Buffer<T> scratch;                  ///< (thread, n)
+        Stencil stencil;                    ///< of neighborhood attention
+        NeighborExchange exchange;          ///< of keys and values, and of queries to shares
+        NeighborExchange average_exchange;  ///< from shares to the rows' ranks
+        Schedule interior, boundary;        ///< of query columns
+        Schedule arriving;                  ///< queries of another rank's row
+        Field<T> arriving_averages;         ///< of that row
+        bool is_divided = false;            ///< the same on all ranks
         Schedule key_tiles, query_tiles;
         /// For backward: attend() also leaves averages (rows, n_value) in average_rows() and, of
         /// every head, log_sum of kernels/attention in kept_sums (rows, 2 n_head), if keeps.
@@ -56,7 +64,8 @@ public:
         Field<T> kept_sums;
         Buffer<T> block_sums;  ///< (thread, row of a block, n_head, tile_points), only with phases
         bool keeps = false;
-        Range key_rows, own_keys;
+        Range out_rows, key_rows, own_keys;
+        Range share;  ///< points whose averages this rank computes: row * n_lon + column
         int64_t scratch_step = 0, block_step = 0, sums_step = 0;
         Field<T>& average_rows() { return averages.n_channel() > 0 ? averages : kept_averages; }
         int64_t bytes() const;
@@ -82,7 +91,8 @@ public:
     /// `accumulate`. y (rows of the queries, n_value)
     void attend(Workspace& ws, Scratch<T>& scratch, bool accumulate, Field<T>& y) const;
 
-    LayerCost cost(const std::string& name, const Workspace& ws) const;
+    void add_costs_to(std::vector<LayerCost>& list, const std::string& name,
+                      const Workspace& ws) const;
 
     /// Slot of the scratch tiles that attend() uses, n_value wide.
     static constexpr int heads_slot = 1;
@@ -110,6 +120,8 @@ private:
     void keep(Workspace& ws, const Work& work, Tile<const T> averages) const;
     void project(const Work& work, Tile<const T> averages, const Sink& sink) const;
     void attend_rows(Workspace& ws, const Schedule& schedule, const Sink& sink) const;
+    void return_averages(Workspace& ws) const;
+    void take_averages(Workspace& ws, Scratch<T>& scratch, const Sink& sink) const;
     void attend_globally(Workspace& ws, Scratch<T>& scratch, const Sink& sink) const;
     void accumulate(Workspace& ws, Range key_rows) const;
     void store_phases(Workspace& ws) const;
@@ -129,5 +141,9 @@ Range rows_of_strips(const Stencil& stencil);
 
 /// Cost of a column of a row: its projections, and each of its pairs.
 RowWork attention_work(const Attention& config);
+
+/// Cost of the pairs of each row, which may be divided between ranks; empty for attention that is
+/// not divided: global, or between two grids.
+std::vector<double> pair_costs(const Attention& config);
 
 }  // namespace surrogate::impl::sphere

@@ -85,9 +85,13 @@ template <class T>
 void AttentionLayer<T>::begin_exchange(Workspace& ws) const {
     const Rings<T> k{&ws.key_layout, ws.key_memory.data()},
         v{&ws.value_layout, ws.value_memory.data()};
-    const int64_t n_key = config_.n_key, n_value = config_.n_value;
+    const int64_t n_key = config_.n_key, n_value = config_.n_value, n_lat = config_.in.n_lat;
     ws.exchange.template begin<T>(
         frame_.comm, frame_.queue, n_key + n_value, [&](const Segment& s, T* to) {
+            if (s.row >= n_lat) {  // queries to a share
+                const Tile<T> q = ws.queries.tile(s.row - n_lat, s.first, s.count);
+                return copy<T>(q, packed(to, n_key, s.count));
+            }
             copy<T>(k.row(s.row), packed(to, n_key, s.count));
             copy<T>(v.row(s.row), packed(to + n_key * s.count, n_value, s.count));
         });
@@ -97,9 +101,13 @@ template <class T>
 void AttentionLayer<T>::finish_exchange(Workspace& ws) const {
     const Rings<T> k{&ws.key_layout, ws.key_memory.data()},
         v{&ws.value_layout, ws.value_memory.data()};
-    const int64_t n_key = config_.n_key, n_value = config_.n_value;
+    const int64_t n_key = config_.n_key, n_value = config_.n_value, n_lat = config_.in.n_lat;
     ws.exchange.template finish<T>(
         frame_.comm, frame_.queue, n_key + n_value, [&](const Segment& s, const T* from, int) {
+            if (s.row >= n_lat) {
+                const Tile<T> q = ws.queries.tile(s.row - n_lat, s.first, s.count);
+                return copy<T>(packed(from, n_key, s.count), q);
+            }
             copy<T>(packed(from, n_key, s.count), k.row(s.row));
             copy<T>(packed(from + n_key * s.count, n_value, s.count), v.row(s.row));
             if (config_.is_global) return;
@@ -197,7 +205,9 @@ void AttentionLayer<T>::attend(Workspace& ws, Scratch<T>& scratch, bool accumula
     }
     attend_rows(ws, ws.interior, sink);  // while the rows of other ranks are exchanged
     finish_exchange(ws);
-    attend_rows(ws, ws.boundary, sink);
+    if (ws.is_divided) return_averages(ws);
+    attend_rows(ws, ws.boundary, sink);  // while averages are returned
+    if (ws.is_divided) take_averages(ws, scratch, sink);
     if (ws.stencil.n_phase_out == 1) return;
     ws.query_tiles.run(frame_.queue, [&](const Work& work, int thread) {
         const Tile<T> averages = scratch.tile(thread, heads_slot, config_.n_value, work.count);
@@ -227,6 +237,30 @@ void AttentionLayer<T>::attend_rows(Workspace& ws, const Schedule& schedule,
             }
         }
     });
+}
+
+/// Computes the averages of queries that belong to another rank, and begins to return them.
+template <class T>
+void AttentionLayer<T>::return_averages(Workspace& ws) const {
+    Field<T>& averages = ws.arriving_averages;
+    ws.arriving.run(frame_.queue, [&](const Work& work, int thread) {
+        attend_block(ws, work, 0, thread);
+        copy<T>(block_row(ws, work, 0, thread), averages.tile(work.row, work.first, work.count));
+    });
+    const auto pack = [&](const Segment& s, T* to) {
+        copy<T>(averages.tile(s.row, s.first, s.count), packed(to, config_.n_value, s.count));
+    };
+    ws.average_exchange.template begin<T>(frame_.comm, frame_.queue, config_.n_value, pack);
+}
+
+template <class T>
+void AttentionLayer<T>::take_averages(Workspace& ws, Scratch<T>& scratch, const Sink& sink) const {
+    const auto unpack = [&](const Segment& s, const T* from, int thread) {
+        const Tile<T> averages = scratch.tile(thread, heads_slot, config_.n_value, s.count);
+        copy<T>(packed(from, config_.n_value, s.count), averages);
+        project({s.row, s.first, s.count}, averages, sink);
+    };
+    ws.average_exchange.template finish<T>(frame_.comm, frame_.queue, config_.n_value, unpack);
 }
 
 template <class T>

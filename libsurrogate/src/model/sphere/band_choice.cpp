@@ -25,10 +25,29 @@ std::string ratio_text(double ratio) {
     return text;
 }
 
-double largest_cost(const Bands& bands, const std::vector<double>& row_cost) {
+double largest_cost(const Bands& bands, const std::vector<double>& row_cost,
+                    const std::vector<double>& pair_cost) {
     double total = 0;
     for (const double cost : row_cost) total += cost;
-    return bands.imbalance(row_cost) * total / bands.n_rank();
+    return bands.imbalance(row_cost, pair_cost) * total / bands.n_rank();
+}
+
+/// Balanced bands. Rows are divided if that lowers the largest cost by a tenth.
+Bands least_bands(const Frame& frame, const Grid& grid, const SphereDomain& domain,
+                  const std::vector<double>& row_cost, const std::vector<double>& pair_cost) {
+    Bands whole = balanced_bands(grid, row_cost, domain);
+    if (!frame.divides_rows || pair_cost.empty()) return whole;
+    Bands divided = divided_bands(grid, row_cost, pair_cost, ranks_by_latitude(domain));
+    const bool is_better = divided.is_divided() &&
+                           1.1 * divided.imbalance(row_cost, pair_cost) < whole.imbalance(row_cost);
+    return is_better ? divided : whole;
+}
+
+/// Text about rows that are divided between ranks.
+std::string division_text(const Bands& bands) {
+    if (!bands.is_divided()) return "";
+    return "; attention of " + std::to_string(bands.n_divided_row()) +
+           " rows is divided between ranks";
 }
 
 /// Most rows that one rank gets from others.
@@ -77,17 +96,20 @@ void add_costs(std::vector<double>& sum, const std::vector<double>& cost, double
 
 Bands choose_bands(const Frame& frame, const SphereDomain& domain,
                    const std::vector<double>& row_cost, int64_t n_channel,
-                   std::vector<std::string>& notes) {
-    Bands balanced = balanced_bands(domain.grid(), row_cost, domain);
+                   std::vector<std::string>& notes, const std::vector<double>& pair_cost) {
+    Bands balanced = least_bands(frame, domain.grid(), domain, row_cost, pair_cost);
     const std::string what = "rows of the " + grid_text(domain.grid()) + " grid: ";
-    const std::string costs = ratio_text(balanced.imbalance(row_cost)) + " of the mean cost";
+    const std::string costs =
+        ratio_text(balanced.imbalance(row_cost, pair_cost)) + " of the mean cost";
     if (!domain.has_whole_rows()) {
-        notes.push_back(what + "the solver's blocks become bands, the largest " + costs);
+        notes.push_back(what + "the solver's blocks become bands, the largest " + costs +
+                        division_text(balanced));
         return balanced;
     }
     Bands given = bands_of(domain);
-    const double gain = (largest_cost(given, row_cost) - largest_cost(balanced, row_cost)) /
-                        (flops_a_second * frame.queue.n_thread());
+    const double gain =
+        (largest_cost(given, row_cost, {}) - largest_cost(balanced, row_cost, pair_cost)) /
+        (flops_a_second * frame.queue.n_thread());
     const double price =
         static_cast<double>(most_moved(given, balanced) * domain.grid().n_lon * n_channel * 4) /
         bytes_a_second;
@@ -97,16 +119,18 @@ Bands choose_bands(const Frame& frame, const SphereDomain& domain,
         return given;
     }
     notes.push_back(what + "move between ranks, the largest band " + costs + " instead of " +
-                    theirs);
+                    theirs + division_text(balanced));
     return balanced;
 }
 
-Bands inner_bands(const Frame&, const Grid& grid, const SphereDomain& domain,
-                  const std::vector<double>& row_cost, std::vector<std::string>& notes) {
-    Bands bands = balanced_bands(grid, row_cost, domain);
+Bands inner_bands(const Frame& frame, const Grid& grid, const SphereDomain& domain,
+                  const std::vector<double>& row_cost, std::vector<std::string>& notes,
+                  const std::vector<double>& pair_cost) {
+    Bands bands = least_bands(frame, grid, domain, row_cost, pair_cost);
     notes.push_back("rows of the " + grid_text(grid) +
                     " grid: distributed by cost, the largest band " +
-                    ratio_text(bands.imbalance(row_cost)) + " of the mean cost");
+                    ratio_text(bands.imbalance(row_cost, pair_cost)) + " of the mean cost" +
+                    division_text(bands));
     return bands;
 }
 

@@ -19,13 +19,15 @@ void add_costs(std::vector<double>& sum, const std::vector<double>& cost, double
 /// Chooses the distribution of the rows of a grid that the solver uses too: the solver's bands, or
 /// balanced bands if they save more time than the redistribution of the fields costs, or if the
 /// solver has blocks. Adds a note about the choice. n_channel: channels of the fields that would be
-/// redistributed.
+/// redistributed. pair_cost (n_lat): the part of row_cost that may be divided between ranks; empty:
+/// nothing is divided.
 Bands choose_bands(const Frame& frame, const SphereDomain& domain,
                    const std::vector<double>& row_cost, int64_t n_channel,
-                   std::vector<std::string>& notes);
+                   std::vector<std::string>& notes, const std::vector<double>& pair_cost = {});
 
-/// Balanced bands of a grid of the network's own, with a note.
+/// Balanced bands of a grid of the network's own, with a note. pair_cost: as above.
 Bands inner_bands(const Frame& frame, const Grid& grid, const SphereDomain& domain,
-                  const std::vector<double>& row_cost, std::vector<std::string>& notes);
+                  const std::vector<double>& row_cost, std::vector<std::string>& notes,
+                  const std::vector<double>& pair_cost = {});
 
 }  // namespace surrogate::impl::sphere

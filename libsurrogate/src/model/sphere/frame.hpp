@@ -2,7 +2,9 @@
 #pragma once
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
+#include <utility>
 #include <vector>
 
 #include "kernels/base/buffer.hpp"
@@ -27,6 +29,7 @@ struct Frame {
     kernels::Queue queue;
     bool reproducible = false;
     const Dropout* dropout = nullptr;  ///< of models; null: of single layers, which have none
+    bool divides_rows = false;         ///< attention may divide rows between ranks; see Bands
 
     int rank() const { return comm.rank(); }
 };
@@ -78,10 +81,16 @@ class Schedule {
 public:
     Schedule() = default;
     /// Creates tiles of at most `width` columns of the rows. cost(row) is the cost of one column.
-    /// Up to `most_rows` consecutive rows are combined.
+    /// Up to `most_rows` consecutive rows are combined. Leaves out columns outside of `points`,
+    /// which counts row * n_column + column.
     template <class Cost>
     Schedule(const std::vector<int64_t>& rows, int64_t n_column, int64_t width, int n_thread,
-             const Cost& cost, int64_t most_rows = 1) {
+             const Cost& cost, int64_t most_rows = 1, Range points = all_points) {
+        const auto columns = [&](int64_t row) {
+            const int64_t first = row * n_column;
+            const Range own = intersection(points, {first, first + n_column});
+            return std::pair(own.begin - first, own.end - first);
+        };
         std::vector<double> sums = {0};
         int64_t n_row = 1;
         for (size_t i = 0; i < rows.size(); i += static_cast<size_t>(n_row)) {
@@ -89,10 +98,12 @@ public:
             for (n_row = 1; n_row < most_rows; ++n_row) {
                 const size_t next = i + static_cast<size_t>(n_row);
                 if (next == rows.size() || rows[next] != rows[i] + n_row) break;
+                if (columns(rows[next]) != columns(rows[i])) break;
                 column += cost(rows[next]);
             }
-            for (int64_t first = 0; first < n_column; first += width) {
-                const int64_t count = std::min(width, n_column - first);
+            const auto [begin, end] = columns(rows[i]);
+            for (int64_t first = begin; first < end; first += width) {
+                const int64_t count = std::min(width, end - first);
                 work_.push_back({rows[i], first, count, n_row});
                 sums.push_back(sums.back() + column * static_cast<double>(count));
             }
@@ -119,6 +130,8 @@ public:
     const Work& operator[](int64_t i) const { return work_[static_cast<size_t>(i)]; }
 
 private:
+    static constexpr Range all_points = {0, std::numeric_limits<int64_t>::max()};
+
     std::vector<Work> work_;
     std::vector<int64_t> bounds_;
 };

@@ -232,7 +232,7 @@ void LevelGradient<T>::add_costs_to(std::vector<LayerCost>& list, const std::str
     for (size_t j = repetitions_.size(); j-- > 0;) {
         const std::string repetition = name + "." + std::to_string(j);
         const auto& of = level_.repetitions_[j];
-        list.push_back(of.attention.cost(repetition + " attention again", level_.attention_));
+        of.attention.add_costs_to(list, repetition + " attention again", level_.attention_);
         list.push_back(of.mix.cost(repetition + " feed-forward again", level_.mix_rows_));
         list.push_back(repetitions_[j].mix.cost(repetition + " feed-forward backward", mix_rows_));
         list.push_back(

@@ -125,8 +125,8 @@ void TransformerGradient<T>::add_layer_costs(std::vector<LayerCost>& list) const
     const double points = static_cast<double>(inner_.size() * config_.inner.n_lon);
     for (size_t i = blocks_.size(); i-- > 0;) {
         const std::string name = "blocks." + std::to_string(i);
-        list.push_back(
-            forward_.blocks_[i].attention.cost(name + " attention again", forward_.attention_));
+        forward_.blocks_[i].attention.add_costs_to(list, name + " attention again",
+                                                   forward_.attention_);
         // Forward again, and two products for each of its own.
         list.push_back({name + " mlp backward",
                         12 * points * static_cast<double>(config_.n_channel() * config_.n_hidden),

@@ -110,10 +110,11 @@ public:
     }
 
     std::unique_ptr<Program> program(const PlanRequest& request) const override {
+        ProgramRequest grids = request_of(request);
+        grids.divides_rows = true;
         return weights_.with(request.is_double(), [&](const auto& weights) {
-            return std::visit(
-                [&](const auto& c) { return make_program(request_of(request), c, weights); },
-                config_);
+            return std::visit([&](const auto& c) { return make_program(grids, c, weights); },
+                              config_);
         });
     }
 

@@ -7,7 +7,8 @@ namespace surrogate::impl::sphere {
 
 template <class T>
 GridProgram<T>::GridProgram(const ProgramRequest& request)
-    : frame_{request.output.context().comm(), request.queue, request.reproducible, &dropout_} {
+    : frame_{request.output.context().comm(), request.queue, request.reproducible, &dropout_,
+             request.divides_rows} {
     request.input.require_whole_shift();
     request.output.require_whole_shift();
 }

@@ -20,6 +20,7 @@ struct ProgramRequest {
     const SphereDomain& output;
     kernels::Queue queue;
     bool reproducible = false;
+    bool divides_rows = false;  ///< see Frame; without gradients only
 };
 
 /// A network of the sphere spread over ranks: from rows of its inputs to rows of its output.

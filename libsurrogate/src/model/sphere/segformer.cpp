@@ -141,7 +141,7 @@ void Level<T>::add_costs_to(std::vector<LayerCost>& list, const std::string& nam
     const double width = static_cast<double>(config_.n_channel());
     for (size_t j = 0; j < repetitions_.size(); ++j) {
         const std::string repetition = name + "." + std::to_string(j);
-        list.push_back(repetitions_[j].attention.cost(repetition + " attention", attention_));
+        repetitions_[j].attention.add_costs_to(list, repetition + " attention", attention_);
         LayerCost mix = repetitions_[j].mix.cost(repetition + " feed-forward", mix_rows_);
         mix.flops += 4 * points * width * width;
         list.push_back(mix);
@@ -260,16 +260,24 @@ void Upsampler<T>::fold_head(const Weights<T>& weights, const T* weight, int64_t
 
 namespace {
 
-std::vector<double> level_costs(const SegformerLevel& level) {
+/// Costs of rows, and the part of them that may be divided between ranks.
+struct LevelCosts {
+    std::vector<double> rows, pairs;
+};
+
+LevelCosts level_costs(const SegformerLevel& level) {
     RowWork attention = attention_work(level.attention);
     if (level.attention.is_global) attention.pair_flops = 0;
     const double width = static_cast<double>(level.n_channel());
     attention.point_flops += 4 * width * width;
-    std::vector<double> costs =
-        row_costs(level.grid(), level.grid(), level.attention.theta_cutoff, attention);
-    add_costs(costs, row_costs(level.grid(), level.grid(), level.mix.filter.theta_cutoff,
-                               convolution_work(level.mix)));
-    for (double& cost : costs) cost *= static_cast<double>(std::max<int64_t>(1, level.depth));
+    LevelCosts costs = {
+        row_costs(level.grid(), level.grid(), level.attention.theta_cutoff, attention),
+        pair_costs(level.attention)};
+    add_costs(costs.rows, row_costs(level.grid(), level.grid(), level.mix.filter.theta_cutoff,
+                                    convolution_work(level.mix)));
+    const auto depth = static_cast<double>(std::max<int64_t>(1, level.depth));
+    for (std::vector<double>* list : {&costs.rows, &costs.pairs})
+        for (double& cost : *list) cost *= depth;
     return costs;
 }
 
@@ -278,8 +286,11 @@ std::vector<double> level_costs(const SegformerLevel& level) {
 SegformerBands bands_of(const Frame& frame, const Segformer& config, const SphereDomain& input,
                         const SphereDomain& output, std::vector<std::string>& notes) {
     SegformerBands bands;
-    for (const SegformerLevel& level : config.levels)
-        bands.levels.push_back(inner_bands(frame, level.grid(), input, level_costs(level), notes));
+    for (const SegformerLevel& level : config.levels) {
+        const LevelCosts costs = level_costs(level);
+        bands.levels.push_back(
+            inner_bands(frame, level.grid(), input, costs.rows, notes, costs.pairs));
+    }
     bands.fine = choose_bands(
         frame, output,
         row_costs(config.image, config.image, 0, {6.0 * static_cast<double>(config.n_out), 0}),

@@ -32,14 +32,14 @@ public:
         if (config.is_global) work.pair_flops = 0;
         bands_ = choose_bands(frame, request.output,
                               row_costs(config.out, config.in, config.theta_cutoff, work),
-                              config.n_in, this->notes_);
+                              config.n_in, this->notes_, pair_costs(config));
         const Range rows = bands_.of(frame.rank());
-        AttentionLayer<T>::prepare(frame, config, rows, nullptr, ws_, also);
+        AttentionLayer<T>::prepare(frame, config, rows, key_bands(), ws_, also);
         const auto add_input = [&](const SphereDomain& domain, Range wanted) {
             this->inputs_.push_back(std::make_unique<InputPort<T>>(domain, config.n_in, wanted));
         };
         if (is_self_) {
-            add_input(request.input, hull(rows, ws_.key_rows));
+            add_input(request.input, hull(rows, ws_.own_keys));
         } else {
             add_input(request.output, rows);
             add_input(request.input, ws_.key_rows);
@@ -51,7 +51,7 @@ public:
     }
 
     void connect() override {
-        AttentionLayer<T>::connect(this->frame_, config_, nullptr, ws_);
+        AttentionLayer<T>::connect(this->frame_, config_, key_bands(), ws_);
         this->connect_ports(bands_);
     }
 
@@ -63,7 +63,7 @@ public:
         const auto project_queries = [&](const Work& w) {
             layer_.project_queries(ws_, w, query.tile(w.row, w.first, w.count));
         };
-        const Range rows = ws_.queries.rows();
+        const Range rows = ws_.out_rows;
         if (!is_self_) ws_.query_tiles.run(queue, [&](const Work& w, int) { project_queries(w); });
         ws_.key_tiles.run(queue, [&](const Work& w, int) {
             // Queries lie in the tiles of keys: the inputs are read from memory once.
@@ -78,7 +78,7 @@ public:
     std::vector<LayerCost> costs() const override {
         std::vector<LayerCost> list;
         this->add_port_costs(list, true);
-        list.push_back(layer_.cost("attention", ws_));
+        layer_.add_costs_to(list, "attention", ws_);
         this->add_port_costs(list, false);
         return list;
     }
@@ -87,6 +87,10 @@ public:
 private:
     template <class>
     friend class AttentionBack;
+    /// Ranks that share rows exchange keys and values: a rank of many would project more keys of
+    /// other ranks than its own.
+    const Bands* key_bands() const { return bands_.is_divided() ? &bands_ : nullptr; }
+
     Attention config_;
     bool is_self_;
     Bands bands_;

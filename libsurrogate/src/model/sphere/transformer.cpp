@@ -49,11 +49,14 @@ TransformerBands bands_of(const Frame& frame, const Transformer& c, const Sphere
     if (c.attention.is_global) work.pair_flops = 0;
     work.point_flops += 4.0 * static_cast<double>(c.n_channel() * c.n_hidden);
     std::vector<double> inner = row_costs(c.inner, c.inner, c.attention.theta_cutoff, work);
-    for (double& cost : inner) cost *= static_cast<double>(std::max<int64_t>(1, c.n_layer));
+    std::vector<double> pairs = pair_costs(c.attention);
+    const auto n_layer = static_cast<double>(std::max<int64_t>(1, c.n_layer));
+    for (std::vector<double>* list : {&inner, &pairs})
+        for (double& cost : *list) cost *= n_layer;
     add_costs(inner, row_costs(c.inner, c.image, c.encoder.filter.theta_cutoff,
                                convolution_work(c.encoder)));
     TransformerBands bands;
-    bands.inner = inner_bands(frame, c.inner, input, inner, notes);
+    bands.inner = inner_bands(frame, c.inner, input, inner, notes, pairs);
     bands.fine = choose_bands(
         frame, output,
         row_costs(c.image, c.image, c.decoder.filter.theta_cutoff, convolution_work(c.decoder)),
@@ -274,7 +277,7 @@ std::vector<LayerCost> TransformerProgram<T>::costs() const {
     for (size_t i = 0; i < blocks_.size(); ++i) {
         const std::string name = "blocks." + std::to_string(i);
         list.push_back(blocks_[i].norm0.cost(name + " norm0"));
-        list.push_back(blocks_[i].attention.cost(name + " attention", attention_));
+        blocks_[i].attention.add_costs_to(list, name + " attention", attention_);
         list.push_back(blocks_[i].norm1.cost(name + " norm1"));
         list.push_back({name + " mlp",
                         4 * points * static_cast<double>(config_.n_channel() * config_.n_hidden), 0,
