@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "libsurrogate/src/core/communicator.hpp"
 #include "libsurrogate/src/model/family/tensor_layout.hpp"
 #include "libsurrogate/src/model/sphere/config.hpp"
 
