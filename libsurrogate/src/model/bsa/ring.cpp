@@ -7,7 +7,6 @@
 namespace surrogate::impl::bsa {
 
 using kernels::SoftmaxState;
-using kernels::Tile;
 using kernels::Tiles;
 
 namespace {

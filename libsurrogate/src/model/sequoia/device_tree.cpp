@@ -10,7 +10,6 @@ namespace surrogate::impl::sequoia {
 using kernels::sequoia::AttendArgs;
 using kernels::sequoia::AverageArgs;
 using kernels::sequoia::ChildrenArgs;
-using kernels::sequoia::DeviceLevel;
 
 namespace {
 constexpr const char* family = "Sequoia";
