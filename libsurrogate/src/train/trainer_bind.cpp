@@ -159,7 +159,7 @@ void Trainer::set_scale(const char* output, double scale) {
     if (!(scale > 0) || std::isinf(scale)) {
         throw Error(Status::invalid_argument, "the scale of output '" + std::string(output) +
                                                   "' is " + number_text(scale) +
-                                                  "; it must be a number above 0");
+                                                  ", expected a number above 0");
     }
     field_loss("scales of errors").set_scale(static_cast<size_t>(found - names.begin()), scale);
 }

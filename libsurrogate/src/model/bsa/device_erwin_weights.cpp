@@ -14,8 +14,6 @@ using kernels::plain_channels;
 
 namespace {
 
-constexpr const char* family = "Erwin's U-net";
-
 /// Returns n channels in each of two halves of a row, or in the first half only.
 DeviceChannels halves(int64_t n, int64_t n_half) {
     const int64_t width = plain_channels(n).width;
@@ -35,10 +33,10 @@ std::vector<float> columns(const Linear<float>& layer, int64_t first, int64_t n,
 void require_device_sizes(const Config& config) {
     for (const auto* stages : {&config.encoders, &config.decoders})
         for (const bsa::Config& stage : *stages)
-            require_at_most_on_device(family, "channels of a head", stage.head_dim(),
+            require_at_most_on_device(Config::family, "channels of a head", stage.head_dim(),
                                       kernels::bsa::largest_head);
     if (config.n_step > 0)
-        require_at_most_on_device(family, "channels of messages (c_hidden[0])",
+        require_at_most_on_device(Config::family, "channels of messages (c_hidden[0])",
                                   config.width.front(), kernels::bsa::largest_message);
 }
 

@@ -14,8 +14,6 @@ using kernels::plain_channels;
 
 namespace {
 
-constexpr const char* family = "Ball Sparse Attention";
-
 /// Copies numbers (n_row, n_column) and appends rows of zeros.
 std::vector<float> with_zero_rows(const float* values, int64_t n_row, int64_t n_column,
                                   int64_t n_padded) {
@@ -27,10 +25,10 @@ std::vector<float> with_zero_rows(const float* values, int64_t n_row, int64_t n_
 }  // namespace
 
 void require_device_sizes(const Config& config) {
-    require_at_most_on_device(family, "channels of a head", config.head_dim(),
+    require_at_most_on_device(Config::family, "channels of a head", config.head_dim(),
                               kernels::bsa::largest_head);
     if (config.is_sparse())
-        require_at_most_on_device(family, "selected_blocks_number", config.n_choice,
+        require_at_most_on_device(Config::family, "selected_blocks_number", config.n_choice,
                                   kernels::bsa::most_choices);
 }
 

@@ -11,21 +11,19 @@ using kernels::sequoia::AttendArgs;
 using kernels::sequoia::AverageArgs;
 using kernels::sequoia::ChildrenArgs;
 
-namespace {
-constexpr const char* family = "Sequoia";
-}
-
 void require_device_sizes(const Config& config) {
-    require_at_most_on_device(family, "k", config.k, kernels::sequoia::largest_branch);
-    require_at_most_on_device(family, "head_dim", config.head_dim, kernels::sequoia::largest_head);
+    require_at_most_on_device(Config::family, "k", config.k, kernels::sequoia::largest_branch);
+    require_at_most_on_device(Config::family, "head_dim", config.head_dim,
+                              kernels::sequoia::largest_head);
     if (config.features != Features::none)
-        require_at_most_on_device(family, "dimensionality", config.dimensionality,
+        require_at_most_on_device(Config::family, "dimensionality", config.dimensionality,
                                   kernels::sequoia::most_positions);
-    if (config.features == Features::tokens) refuse_on_device(family, "pos_enc 'tokens'");
+    if (config.features == Features::tokens) refuse_on_device(Config::family, "pos_enc 'tokens'");
 }
 
 void DeviceTree::resize(const Tree& tree) {
-    require_at_most_on_device(family, "levels", tree.n_level(), kernels::sequoia::most_levels);
+    require_at_most_on_device(Config::family, "levels", tree.n_level(),
+                              kernels::sequoia::most_levels);
     tree_ = &tree;
     levels_.clear();
     int64_t first_tile = 0;
