@@ -207,7 +207,7 @@ TEST_F(TrainData, PairsOfASeriesAreALeadApart) {
     EXPECT_EQ(data.training().size(), 8u);
     EXPECT_EQ(data.training()[1].target.time - data.training()[1].input.time, 2);
     config.data.lead_s = 5000;
-    EXPECT_NE(refusal([&] { const tool::TrainData wrong(config); }).find("a state every 3.6e+03 s"),
+    EXPECT_NE(refusal([&] { const tool::TrainData wrong(config); }).find("a multiple of 3.6e+03 s"),
               std::string::npos);
 }
 

@@ -266,7 +266,7 @@ TEST(EdgesOfClouds, AreInsideThem) {
     const Answer found =
         answer(surrogate_plan_create(model.get(), domain, nullptr, nullptr, &plan));
     EXPECT_EQ(found.status, SURROGATE_INVALID_ARGUMENT);
-    EXPECT_TRUE(found.says("ids 7 and 8, which are in different clouds")) << found;
+    EXPECT_TRUE(found.says("ids 7 and 8 of different clouds")) << found;
     EXPECT_EQ(found.text, answer_of_rank_0(found, world).text);
 }
 
