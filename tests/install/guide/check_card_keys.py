@@ -5,7 +5,7 @@ accept, and no others.
     pages    share/doc/reference/families/*.md and model-file.md: the first columns of tables whose
              first head is "key"
     readers  config.cpp of the families: names that are passed to Hyperparameters, and to functions
-             of the file with a parameter `const char* ..key`; card.cpp: names in require_keys"""
+             of these files with a parameter `const char* ..key`; card.cpp: names in require_keys"""
 import pathlib
 import re
 import sys
@@ -18,7 +18,7 @@ readers = {
     "flare": ["flare/config.cpp"],
     "hept": ["hept/config.cpp"],
     "sequoia": ["sequoia/config.cpp"],
-    "sphere": ["sphere/config.cpp"],
+    "sphere": ["sphere/config_readers.cpp", "sphere/config_models.cpp", "sphere/config_layers.cpp", "sphere/config.cpp"],
     "torch": ["exported/config.cpp"],
 }
 # Keys that a reader takes from a function of another file.
@@ -93,7 +93,7 @@ def main():
                 name in files for files in readers.values()):
             problems.append(f"{name} reads keys of a card and is not in the list of readers here")
     for family, files in readers.items():
-        keys = set().union(*(accepted((families / file).read_text()) for file in files))
+        keys = accepted("\n".join((families / file).read_text() for file in files))
         keys = (keys | elsewhere.get(family, set())) - of_card.get(family, set())
         n += len(keys)
         problems += compare(f"families/{family}.md", keys)
