@@ -1,13 +1,17 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Trains the authors' FLARE on the data of a configuration of `surrogate train`, with their trainer, from the same initial weights.
+"""Trains the authors' FLARE on the data of a configuration of `surrogate train`, with their trainer.
 
-    python3 official_elasticity.py CHECKOUT elasticity.toml        prints the test error of the last weights and processor seconds
+    python3 official_elasticity.py CHECKOUT elasticity.toml [--own-order]
 
-CHECKOUT is a copy of github.com/vpuri3/FLARE.py (commit 4e05378 was used). Needs torch, einops, tqdm, packaging, matplotlib,
-safetensors, h5py, and a build of the library, whose initial weights it takes. Coordinates are normalized, as the library does; the authors leave them as they are.
+Prints the test error of the last weights and processor seconds. Begins with the initial weights of
+the library and takes the samples in its order, or in the order of PyTorch (--own-order).
+Coordinates are normalized, as the library does; the authors leave them as they are. CHECKOUT is a
+copy of github.com/vpuri3/FLARE.py (commit 4e05378 was used). Needs torch, einops, tqdm, packaging,
+matplotlib, safetensors, h5py, and a build of the library.
 """
 
+import argparse
 import importlib.util
 import os
 import sys
@@ -41,17 +45,56 @@ def initial_weights(network, names, seed):
     return safetensors.torch.load_file("initial.safetensors")
 
 
+def mixed(*words):
+    """Returns a pseudorandom number of 64 bits, as coupling/training/sample.cpp."""
+    x = 0
+    for word in words:
+        x = (x + word + 0x9E3779B97F4A7C15) % 2**64
+        x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9 % 2**64
+        x = (x ^ (x >> 27)) * 0x94D049BB133111EB % 2**64
+        x ^= x >> 31
+    return x
+
+
+class OrderOfTheLibrary(torch.utils.data.Sampler):
+    """The samples of each epoch in the order in which `surrogate train` takes them."""
+
+    seed = 0
+
+    def __init__(self, data):
+        self.n, self.epoch = len(data), 0
+
+    def __len__(self):
+        return self.n
+
+    def __iter__(self):
+        order, key = list(range(self.n)), mixed(self.seed, self.epoch, 1)
+        for i in range(self.n, 1, -1):
+            other = mixed(key, i, 2) % i
+            order[i - 1], order[other] = order[other], order[i - 1]
+        self.epoch += 1
+        return iter(order)
+
+
 def main():
-    checkout, configuration = sys.argv[1:]
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("checkout")
+    parser.add_argument("configuration")
+    parser.add_argument("--own-order", action="store_true", help="of PyTorch's random numbers")
+    arguments = parser.parse_args()
+    checkout = arguments.checkout
     sys.path.insert(0, checkout)
     import mlutils
 
     flare, utils = module(checkout, "pdebench/models/flare.py"), module(checkout, "pdebench/utils.py")
-    with open(configuration, "rb") as file:
+    with open(arguments.configuration, "rb") as file:
         given = tomllib.load(file)
     options, names = given["training"], [*given["model"]["inputs"], *given["model"]["outputs"]]
     torch.manual_seed(options["seed"])
     torch.set_num_threads(1)
+    if not arguments.own_order:
+        OrderOfTheLibrary.seed = options["seed"]
+        sys.modules[mlutils.Trainer.__module__].RandomSampler = OrderOfTheLibrary
 
     sets = {}
     for use in ("train", "validation"):
