@@ -10,12 +10,11 @@ namespace airflow {
 namespace {
 
 constexpr int64_t height = 400;  // pixels: the smallest size of a figure
-constexpr int max_panels = 3;
 
 /// Content of a pixel: its distance to the eye, and the fields there.
 struct Pixel {
     double near;
-    double value[max_panels];
+    double value[max_fields];
 };
 
 void keep_nearest(void* in, void* in_out, int* n, MPI_Datatype*) {
@@ -93,7 +92,7 @@ private:
         Pixel& pixel = pixel_[std::size_t(j * width_ + i)];
         if (near <= pixel.near) return;
         pixel = {near, {0, 0, 0}};
-        for (int f = 0; f < max_panels; ++f)
+        for (int f = 0; f < max_fields; ++f)
             for (int c = 0; c < 3; ++c) pixel.value[f] += share[c] * corner[c].value[f];
     }
 
@@ -137,8 +136,8 @@ PetscErrorCode reduce_to_first(MPI_Comm comm, std::vector<Pixel>* pixels) {
 PetscErrorCode write_picture(const std::string& path, const std::string& heading,
                              const Surface& surface, const std::vector<NamedField>& fields) {
     PetscFunctionBegin;
-    PetscCheck(fields.size() <= max_panels, surface.comm(), PETSC_ERR_ARG_OUTOFRANGE,
-               "%d fields, a picture has %d", int(fields.size()), max_panels);
+    PetscCheck(fields.size() <= max_fields, surface.comm(), PETSC_ERR_ARG_OUTOFRANGE,
+               "%d fields, a picture has %d", int(fields.size()), max_fields);
     PetscMPIInt rank = 0;
     Frame frame;
     PetscCallMPI(MPI_Comm_rank(surface.comm(), &rank));

@@ -3,6 +3,8 @@
 
 #include <array>
 
+#include "picture.hpp"
+
 namespace airflow {
 
 namespace {
@@ -124,8 +126,9 @@ PetscErrorCode Settings::check(MPI_Comm comm) const {
         PetscCall(check_range(comm, "-sample_points", n, min_points, max_points));
     for (const PetscInt n : sweep_points)
         PetscCall(check_range(comm, "-sweep_points", n, min_points, max_points));
-    PetscCheck(compared.size() <= 3, comm, PETSC_ERR_ARG_OUTOFRANGE,
-               "-compare has %d model files, expected at most 3", int(compared.size()));
+    PetscCheck(compared.size() <= max_fields, comm, PETSC_ERR_ARG_OUTOFRANGE,
+               "-compare has %d model files, expected at most %d", int(compared.size()),
+               max_fields);
     PetscCheck(compared.empty() || !output.empty(), comm, PETSC_ERR_ARG_INCOMP,
                "-output is empty, expected the directory for the figure of -compare");
     if (is_sweep) PetscCall(check_sweep(comm));

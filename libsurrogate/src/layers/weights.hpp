@@ -43,20 +43,20 @@ public:
     int64_t n_parameter() const;
 
     /// Returns the arenas, gaps between tensors included. Gradients are zeros after the first call,
-    /// which allocates. Not while a run is under way.
+    /// which allocates. Must not be called during a run.
     std::span<float> values() { return {values_.begin(), values_.end()}; }
     std::span<const float> values() const { return {values_.begin(), values_.end()}; }
     std::span<double> gradients();
 
     /// Returns the weights in double, for training: steps are smaller than a float can follow. The
     /// first call allocates a copy of values(); from then on refresh() rounds them to values(), and
-    /// networks in double precision compute with them. Not while a run is under way.
+    /// networks in double precision compute with them. Must not be called during a run.
     std::span<double> precise();
     /// Returns precise() after its first call, otherwise an empty span.
     std::span<const double> precise_if_any() const { return {precise_.begin(), precise_.end()}; }
 
     /// Repeats all work given to on_refresh(), in that order, after values() or precise() changed.
-    /// Passes on what `work` throws. Not while a run is under way; not thread-safe.
+    /// Passes on what `work` throws. Must not be called during a run; not thread-safe.
     void refresh();
     /// Keeps `work` for refresh() until the result is gone.
     [[nodiscard]] Refresh on_refresh(std::function<void()> work) const;

@@ -2,7 +2,6 @@
 #include "libsurrogate/src/model/sphere/bands.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <numeric>
 #include <set>
 
